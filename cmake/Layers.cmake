@@ -17,7 +17,7 @@
 # recommend_proto: lists for people; the curator alone.
 # operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
 # else of it. recommend: lists for people; of curator/session they may use who may call
-# (caller_access) and nothing else.
+# and which refusals a peer is told (caller_access), and nothing else.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
 set(DPNMF_MAY_USE_caller_access base access caller_access)
@@ -48,7 +48,7 @@ set(DPNMF_BASE_FOLDERS base crypto threads files log)
 list(TRANSFORM DPNMF_BASE_FOLDERS PREPEND common/)
 set(DPNMF_LINKS_base ${DPNMF_BASE_FOLDERS})
 set(DPNMF_LINKS_access ${DPNMF_BASE_FOLDERS} common/access)
-set(DPNMF_LINKS_caller_access ${DPNMF_BASE_FOLDERS} common/access curator/session/access.h)
+set(DPNMF_LINKS_caller_access ${DPNMF_BASE_FOLDERS} common/access curator/session/access.h curator/session/redact_for_peer.h)
 set(DPNMF_LINKS_cli ${DPNMF_BASE_FOLDERS} common/cli)
 set(DPNMF_LINKS_plot common/plot)
 set(DPNMF_LINKS_web ${DPNMF_BASE_FOLDERS} common/web)
@@ -71,7 +71,7 @@ set(DPNMF_LINKS_servers ${DPNMF_LINKS_wire} common/access common/cli common/fede
 set(DPNMF_LINKS_curator ${DPNMF_LINKS_servers} curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
   curator/ledger curator/gate curator/federation curator/session curator/serve curator/control curator/recommend curator/maintenance curator/publish curator/commands)
 set(DPNMF_LINKS_recommend ${DPNMF_LINKS_nmf} common/access common/wire common/tls common/server
-  curator/data curator/session/access.h curator/recommend)
+  curator/data curator/session/access.h curator/session/redact_for_peer.h curator/recommend)
 set(DPNMF_LINKS_client ${DPNMF_LINKS_wire} common/cli common/plot common/web common/tls common/doctor client)
 set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} common/learning analyst)
 set(DPNMF_LINKS_test common curator lab client analyst tests)

@@ -76,15 +76,6 @@ absl::Status CheckHash(const std::string& hash) {
   return hash.size() == 32 ? absl::OkStatus() : Violation();
 }
 
-// One request and its reply. In tests either may be lost on the way.
-template <typename Call>
-absl::Status CallCurator(const Call& call) {
-  grpc::Status status;
-  const bool passed = DPNMF_TRANSFER("analyst-call", (status = call()).ok());
-  if (!status.ok()) return FromCurator(status);
-  return passed ? absl::OkStatus() : Ended();
-}
-
 class GrpcStream : public RunStream {
  public:
   GrpcStream(v1::CuratorService::StubInterface* stub,
@@ -321,41 +312,23 @@ class GrpcCurator : public CuratorConnection {
         silence_limit_(silence_limit) {}
 
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override {
-    grpc::ClientContext context;
-    SetDeadline(&context);
-    SendTrace(&context);
-    v1::ListDatasetsReply reply;
-    DPNMF_RETURN_IF_ERROR(
-        CallCurator([&] { return stub_->ListDatasets(&context, {}, &reply); }));
-    return reply;
+    return Call(&Stub::ListDatasets, v1::ListDatasetsRequest());
   }
 
   absl::StatusOr<v1::ListItemsReply> ListItems(const std::string& dataset,
                                                std::uint64_t first) override {
-    grpc::ClientContext context;
-    SetDeadline(&context);
-    SendTrace(&context);
     v1::ListItemsRequest request;
     request.set_dataset(dataset);
     request.set_first(first);
-    v1::ListItemsReply reply;
-    DPNMF_RETURN_IF_ERROR(CallCurator(
-        [&] { return stub_->ListItems(&context, request, &reply); }));
-    return reply;
+    return Call(&Stub::ListItems, request);
   }
 
   absl::StatusOr<v1::GetLedgerReply> GetLedger(
       const std::string& dataset, std::uint64_t after_sequence) override {
-    grpc::ClientContext context;
-    SetDeadline(&context);
-    SendTrace(&context);
     v1::GetLedgerRequest request;
     request.set_dataset(dataset);
     request.set_after_sequence(after_sequence);
-    v1::GetLedgerReply reply;
-    DPNMF_RETURN_IF_ERROR(CallCurator(
-        [&] { return stub_->GetLedger(&context, request, &reply); }));
-    return reply;
+    return Call(&Stub::GetLedger, request);
   }
 
   std::unique_ptr<RunStream> NewStream() override {
@@ -363,11 +336,28 @@ class GrpcCurator : public CuratorConnection {
   }
 
  private:
-  // One request, one small reply: silence and duration are the same.
-  void SetDeadline(grpc::ClientContext* context) const {
-    context->set_deadline(std::chrono::system_clock::now() +
-                          std::min<std::chrono::milliseconds>(
-                              silence_limit_, std::chrono::seconds(30)));
+  using Stub = v1::CuratorService::StubInterface;
+
+  // One request, one small reply: silence and duration are the same. In tests
+  // either may be lost on the way.
+  template <typename Request, typename Reply>
+  absl::StatusOr<Reply> Call(grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                          const Request&,
+                                                          Reply*),
+                             const Request& request) const {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::min<std::chrono::milliseconds>(
+                             silence_limit_, std::chrono::seconds(30)));
+    SendTrace(&context);
+    Reply reply;
+    grpc::Status status;
+    const bool passed = DPNMF_TRANSFER(
+        "analyst-call",
+        (status = (stub_.get()->*method)(&context, request, &reply)).ok());
+    if (!status.ok()) return FromCurator(status);
+    if (!passed) return Ended();
+    return reply;
   }
 
   const std::shared_ptr<grpc::ChannelInterface> channel_;

@@ -74,10 +74,8 @@ absl::StatusOr<Term> TermOf(JoinedSource source) {
     return ReleaseOfTwo(run);
   DPNMF_ASSIGN_OR_RETURN(term.paid, PaidMomentsOf(run, source.state));
   if (!source.dataset.has_value() || source.dataset->users() == 0) {
-    return ReleasesDiffer(
-        absl::StrCat("run ", run.run_id(),
-                     " do not contain the number of people, because an earlier "
-                     "version started the run"));
+    return ReleasesDiffer(absl::StrCat("run ", run.run_id(),
+                                       " do not contain the number of people"));
   }
   term.users = static_cast<double>(source.dataset->users());
   term.runs = RunsOf(source);

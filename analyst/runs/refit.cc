@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "analyst/runs/sent_priors.h"
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
 #include "common/base/trace.h"
 #include "common/crypto/sha256.h"
 #include "common/learning/fit_law_options.h"
@@ -65,7 +66,7 @@ class Fit {
       DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
       on_change_();
     }
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     LearnerState figures;  // of the fit
     const absl::StatusOr<Eigen::MatrixXd> w =
         WithoutExceptions([&] { return FitW(&figures); });
@@ -75,14 +76,13 @@ class Fit {
       return End(v1::RUN_STATE_CANCELLED, absl::OkStatus());
     if (absl::IsUnavailable(w.status())) return w.status();
     if (!w.ok()) return End(v1::RUN_STATE_FAILED, w.status());
-    const std::chrono::duration<double> taken =
-        std::chrono::steady_clock::now() - begin;
+    const double taken = watch.Seconds();
     v1::RunEvent event = NothingCharged();
-    event.set_round_seconds(taken.count());
+    event.set_round_seconds(taken);
     event.set_message(
         absl::StrFormat("W was fitted in %.3g s to a release that is paid for; "
                         "nothing was charged.",
-                        taken.count()));
+                        taken));
     DPNMF_RETURN_IF_ERROR(
         store_->FinishFit(run_id_, *w, event, figures.memory));
     return Ended(v1::RUN_STATE_COMPLETED);

@@ -23,10 +23,10 @@ absl::Status RoleMissing() {
 }  // namespace
 
 absl::StatusOr<ClientList> ClientList::Parse(std::string_view text) {
-  DPNMF_ASSIGN_OR_RETURN(ParsedAllowList list,
+  DPNMF_ASSIGN_OR_RETURN(std::vector<Grant> grants,
                          ParseAllowList(text, kAnalystAllowList));
   return ClientList(
-      AllowList::FromGrants(std::move(list.grants), kAnalystAllowList));
+      AllowList::FromGrants(std::move(grants), kAnalystAllowList));
 }
 
 absl::StatusOr<ClientList> ClientList::Read(const std::string& file) {

@@ -1,9 +1,7 @@
 #include "analyst/store/run_database.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,44 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "matrices are stored as little-endian doubles");
 
-constexpr int kSchemaVersion = 4;
-
-// A program that does not know this table may leave it alone: it is no new
-// version of the schema.
-constexpr char kReceipts[] = R"sql(
-CREATE TABLE IF NOT EXISTS receipts (
-  ledger_id TEXT NOT NULL,
-  sequence  INTEGER NOT NULL,
-  dataset   TEXT NOT NULL,
-  receipt   BLOB NOT NULL,      -- dpnmf.v1.Receipt
-  PRIMARY KEY (ledger_id, sequence)
-) WITHOUT ROWID;
-)sql";
-
-// Terms of runs that are fitted to a sum of releases; no new version either.
-constexpr char kJoined[] = R"sql(
-CREATE TABLE IF NOT EXISTS run_joined (
-  run_id     TEXT NOT NULL,
-  ordinal    INTEGER NOT NULL,
-  population TEXT NOT NULL,
-  joined     BLOB NOT NULL,     -- dpnmf.v1.JoinedRun
-  PRIMARY KEY (run_id, ordinal)
-) WITHOUT ROWID;
-)sql";
-
-// Data sets and items that runs on ratings keep; no new version either.
-constexpr char kItems[] = R"sql(
-CREATE TABLE IF NOT EXISTS run_datasets (
-  run_id  TEXT PRIMARY KEY,
-  dataset BLOB NOT NULL         -- dpnmf.v1.Dataset
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS run_items (
-  run_id TEXT NOT NULL,
-  first  INTEGER NOT NULL,
-  page   BLOB NOT NULL,         -- dpnmf.v1.ListItemsReply
-  PRIMARY KEY (run_id, first)
-);
-)sql";
+constexpr int kSchemaVersion = 1;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE runs (
@@ -106,10 +67,7 @@ CREATE TABLE chain (
   row_count  INTEGER NOT NULL,
   head       BLOB NOT NULL
 ) WITHOUT ROWID;
-)sql";
-
-// Version 2: which runs were deleted, when and for whom.
-constexpr char kForgotten[] = R"sql(
+-- Which runs were deleted, when and for whom.
 CREATE TABLE forgotten (
   run_id       TEXT PRIMARY KEY,
   population   TEXT NOT NULL,
@@ -117,20 +75,21 @@ CREATE TABLE forgotten (
   forgotten_by TEXT NOT NULL,
   unix_seconds INTEGER NOT NULL
 ) WITHOUT ROWID;
-)sql";
-
-// Version 3: which key signs the curator's receipts.
-constexpr char kReceiptKeys[] = R"sql(
+-- Which key signs the curator's receipts.
 CREATE TABLE receipt_keys (
   dataset      TEXT PRIMARY KEY,  -- empty: of all, by the operator's word
   public_key   BLOB NOT NULL,     -- Ed25519, 32 bytes
   unix_seconds INTEGER NOT NULL
 ) WITHOUT ROWID;
-)sql";
-
-// Version 4: runs that are never asked of the curator, which an earlier program
-// would open there; what clients asked for; releases as they came.
-constexpr char kOrigins[] = R"sql(
+CREATE TABLE receipts (
+  ledger_id TEXT NOT NULL,
+  sequence  INTEGER NOT NULL,
+  dataset   TEXT NOT NULL,
+  receipt   BLOB NOT NULL,      -- dpnmf.v1.Receipt
+  PRIMARY KEY (ledger_id, sequence)
+) WITHOUT ROWID;
+-- Runs that are never asked of the curator; what clients asked for; releases as
+-- they came.
 CREATE TABLE run_origins (
   run_id TEXT PRIMARY KEY,
   parent TEXT NOT NULL,         -- empty: none
@@ -150,11 +109,26 @@ CREATE TABLE run_releases (
   message BLOB NOT NULL,        -- dpnmf.v1.ReleaseReply
   PRIMARY KEY (run_id, ordinal)
 );
+-- Terms of runs that are fitted to a sum of releases.
+CREATE TABLE run_joined (
+  run_id     TEXT NOT NULL,
+  ordinal    INTEGER NOT NULL,
+  population TEXT NOT NULL,
+  joined     BLOB NOT NULL,     -- dpnmf.v1.JoinedRun
+  PRIMARY KEY (run_id, ordinal)
+) WITHOUT ROWID;
+-- Data sets and items that runs on ratings keep.
+CREATE TABLE run_datasets (
+  run_id  TEXT PRIMARY KEY,
+  dataset BLOB NOT NULL         -- dpnmf.v1.Dataset
+) WITHOUT ROWID;
+CREATE TABLE run_items (
+  run_id TEXT NOT NULL,
+  first  INTEGER NOT NULL,
+  page   BLOB NOT NULL,         -- dpnmf.v1.ListItemsReply
+  PRIMARY KEY (run_id, first)
+);
 )sql";
-
-// Statements that bring a state of version i + 1 to version i + 2.
-constexpr const char* kMigrations[] = {kForgotten, kReceiptKeys, kOrigins};
-static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
 }  // namespace
 
@@ -491,18 +465,15 @@ absl::Status PrepareDatabase(SQLite::Database* db) {
                    "The state directory was written by a newer program; "
                    "install that version.");
   }
-  if (version < 0) return StateDamaged("its version is not one");
-  if (version < kSchemaVersion) {
-    SQLite::Transaction transaction(*db);
-    if (version == 0) db->exec(kSchema);
-    for (int from = std::max(version, 1); from < kSchemaVersion; ++from)
-      db->exec(kMigrations[from - 1]);
-    db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
-    transaction.commit();
-  }
-  db->exec(kReceipts);
-  db->exec(kItems);
-  db->exec(kJoined);
+  if (version == kSchemaVersion) return absl::OkStatus();
+  const int objects =
+      db->execAndGet("SELECT count(*) FROM sqlite_schema").getInt();
+  if (version != 0 || objects != 0)
+    return StateDamaged("its version is not one");
+  SQLite::Transaction transaction(*db);
+  db->exec(kSchema);
+  db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
+  transaction.commit();
   return absl::OkStatus();
 }
 
@@ -548,19 +519,6 @@ std::optional<std::string> FindReceiptKey(SQLite::Database* db,
   row.bind(1, dataset);
   if (!row.executeStep()) return std::nullopt;
   return BlobOf(row.getColumn(0));
-}
-
-absl::StatusOr<std::optional<std::string>> KeyOfStoredReceipt(
-    SQLite::Database* db, const std::string& dataset) {
-  SQLite::Statement row(*db,
-                        "SELECT receipt FROM receipts WHERE dataset = ? ORDER "
-                        "BY sequence DESC LIMIT 1");
-  row.bind(1, dataset);
-  if (!row.executeStep()) return std::nullopt;
-  v1::Receipt receipt;
-  if (!receipt.ParseFromString(BlobOf(row.getColumn(0))))
-    return StateDamaged("a receipt");
-  return receipt.public_key();
 }
 
 void PutReceiptKey(SQLite::Database* db, const std::string& dataset,

@@ -32,8 +32,8 @@ absl::Status StateDamaged(absl::string_view what);
 // "state-damaged", "state-dir-in-use", "storage-failed".
 absl::Status StatusOfSqlite(const SQLite::Exception& error);
 
-// Checks a database that exists, makes the tables of one that is new, brings
-// one of an earlier version to this one. FAILED_PRECONDITION "state-newer";
+// Checks a database that exists, makes the tables of one that is new.
+// FAILED_PRECONDITION "state-newer"; DATA_LOSS "state-damaged" without version;
 // UNAVAILABLE "storage-failed" on a file system without a write-ahead log.
 absl::Status PrepareDatabase(SQLite::Database* db);
 
@@ -111,9 +111,6 @@ absl::StatusOr<std::optional<v1::Receipt>> ReadReceipt(
 // key is recorded.
 std::optional<std::string> FindReceiptKey(SQLite::Database* db,
                                           const std::string& dataset);
-// The key of the latest receipt that was stored before keys were recorded.
-absl::StatusOr<std::optional<std::string>> KeyOfStoredReceipt(
-    SQLite::Database* db, const std::string& dataset);
 void PutReceiptKey(SQLite::Database* db, const std::string& dataset,
                    const std::string& key, std::int64_t now);
 

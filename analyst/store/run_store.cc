@@ -494,9 +494,7 @@ absl::StatusOr<std::optional<std::string>> RunStore::ReceiptKeyOf(
     const std::string& dataset) {
   return state_->Transact(
       [&](SQLite::Database* db) -> absl::StatusOr<std::optional<std::string>> {
-        std::optional<std::string> key = FindReceiptKey(db, dataset);
-        if (key.has_value()) return key;
-        return KeyOfStoredReceipt(db, dataset);
+        return FindReceiptKey(db, dataset);
       });
 }
 
@@ -507,10 +505,8 @@ absl::StatusOr<std::string> RunStore::RecordReceiptKey(
       [&](SQLite::Database* db) -> absl::StatusOr<std::string> {
         const std::optional<std::string> known = FindReceiptKey(db, dataset);
         if (known.has_value()) return *known;
-        DPNMF_ASSIGN_OR_RETURN(const std::optional<std::string> earlier,
-                               KeyOfStoredReceipt(db, dataset));
-        PutReceiptKey(db, dataset, earlier.value_or(key), now);
-        return earlier.value_or(key);
+        PutReceiptKey(db, dataset, key, now);
+        return key;
       });
 }
 

@@ -120,8 +120,7 @@ class RunStore {
  public:
   // Creates `directory` (0700) if missing. FAILED_PRECONDITION
   // "state-dir-in-use" (another process), "state-newer" (written by a newer
-  // program); DATA_LOSS "state-damaged". A state of an older program is brought
-  // up to date in one transaction.
+  // program); DATA_LOSS "state-damaged".
   static absl::StatusOr<std::unique_ptr<RunStore>> Open(
       const std::string& directory,
       std::function<std::int64_t()> unix_seconds = {});

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "client/commands/commands.h"
+#include "client/flags/run_flags.h"
 #include "client/render/text.h"
 #include "common/base/error.h"
 
@@ -14,13 +15,8 @@ struct BudgetFlags {
 
 absl::StatusOr<ExitCode> ShowBudget(const Session& session,
                                     const BudgetFlags& flags) {
-  if (flags.dataset.empty() == flags.federation.empty()) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
-                   "Give either --dataset or --federation.");
-  }
-  // A federation is a data set to the server.
-  const std::string& dataset =
-      flags.dataset.empty() ? flags.federation : flags.dataset;
+  DPNMF_ASSIGN_OR_RETURN(const std::string dataset,
+                         DatasetOrFederation(flags.dataset, flags.federation));
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto reply, client.GetBudget(dataset));
   session.Print(reply, BudgetText(reply));

@@ -18,6 +18,7 @@
 #include "client/session/run_id.h"
 #include "common/base/error.h"
 #include "common/wire/json.h"
+#include "common/wire/matrix_stream.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -200,7 +201,7 @@ absl::StatusOr<ExitCode> Choose(const Session& session,
         if (reply.has_choice()) choice = reply.choice();
       }));
   if (text.has_value() && coherences.size() != facts.size())
-    return CoherenceUnavailable();
+    return AnswerIncomplete("choice");
   if (!flags.output.empty()) {
     DPNMF_RETURN_IF_ERROR(
         WriteFileAtomically(flags.output, ChoiceCsv(facts, coherences)));

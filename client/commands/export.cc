@@ -32,11 +32,6 @@ struct ExportFlags {
   std::string bundle;
 };
 
-absl::Status ReleaseIncomplete() {
-  return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
-                 "The server's release is incomplete; ask again.");
-}
-
 // Gathers the messages of GetRelease with `matrices`.
 class MatricesReader {
  public:
@@ -48,12 +43,12 @@ class MatricesReader {
     }
     if (message.has_items() && names_.has_value())
       return names_->Add(message.items()).ok() ? absl::OkStatus()
-                                               : ReleaseIncomplete();
-    if (!message.has_matrix()) return ReleaseIncomplete();
+                                               : AnswerIncomplete("release");
+    if (!message.has_matrix()) return AnswerIncomplete("release");
     const v1::ReleaseMatrix& piece = message.matrix();
     auto found = readers_.find(piece.name());
     if (found == readers_.end()) {
-      if (readers_.size() >= 16) return ReleaseIncomplete();
+      if (readers_.size() >= 16) return AnswerIncomplete("release");
       DPNMF_ASSIGN_OR_RETURN(
           RealMatrixReader reader,
           RealMatrixReader::Create(piece.shape(), kMostReleaseRows,
@@ -68,7 +63,7 @@ class MatricesReader {
   absl::StatusOr<std::string> Npz() {
     NpzWriter file;
     for (auto& [name, reader] : readers_) {
-      if (!reader.complete()) return ReleaseIncomplete();
+      if (!reader.complete()) return AnswerIncomplete("release");
       const Eigen::MatrixXd matrix = reader.Take();
       if (name == "G") {
         file.AddMatrix(name, matrix);
@@ -81,7 +76,7 @@ class MatricesReader {
             Eigen::Vector2d(stddev_[name].first, stddev_[name].second));
       }
     }
-    if (!readers_.contains("G")) return ReleaseIncomplete();
+    if (!readers_.contains("G")) return AnswerIncomplete("release");
     file.AddInteger("users",
                     static_cast<std::int64_t>(header_.dataset().users()));
     if (names_.has_value() && names_->complete() && names_->next() > 0) {
@@ -144,8 +139,9 @@ absl::StatusOr<ExitCode> ExportBundle(const Session& session,
       client.GetRelease(request, [&](const v1::ReleaseReply& message) {
         if (message.has_header()) header = message.header();
         framed += FramedRelease(message);
-        return framed.size() <= kLargestReleaseFile ? absl::OkStatus()
-                                                    : ReleaseIncomplete();
+        return framed.size() <= kLargestReleaseFile
+                   ? absl::OkStatus()
+                   : AnswerIncomplete("release");
       }));
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(output, ReleaseFileOf(framed)));
   session.Print(

@@ -129,9 +129,7 @@ std::string PeopleCsv(PeopleReader* reader) {
   return text;
 }
 
-// An older server does not say how.
 std::string NormalisationText(const v1::SynthesiseHeader& header) {
-  if (!header.has_dataset()) return "normalised as the data set";
   return header.dataset().normalisation() == v1::NORMALISATION_L2
              ? "each person is scaled to length 1, as in the data set"
              : absl::StrFormat(

@@ -144,10 +144,8 @@ absl::StatusOr<std::vector<std::uint32_t>> RowsOfRelease(
         }
         return rows->Add(message.matrix().entries());
       }));
-  if (!rows.has_value() || !rows->complete()) {
-    return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
-                   "The server's release is incomplete; ask again.");
-  }
+  if (!rows.has_value() || !rows->complete())
+    return AnswerIncomplete("release");
   std::vector<std::uint32_t> numbers;
   for (const double row : rows->Take().reshaped())
     numbers.push_back(static_cast<std::uint32_t>(row));

@@ -13,15 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/files/input_stream.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 
 namespace dpnmf::cli {
 namespace {
-
-absl::Status CoherenceInvalid(std::string_view code,
-                              std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 std::vector<std::string> FieldsOf(const std::string& line) {
   return absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
@@ -108,7 +104,7 @@ class MtxEntries {
     return FieldsOf(line);
   }
   absl::Status EntryMalformed() const {
-    return CoherenceInvalid(
+    return BadInput(
         "mtx-malformed",
         absl::StrCat("'", path_, "', line ", number_,
                      ": not a Matrix Market file of counts (coordinate, "
@@ -174,9 +170,9 @@ std::vector<Flag> FlagsOfCoherence(CoherenceFlags* flags) {
 
 absl::Status CheckCoherenceFlags(const CoherenceFlags& flags) {
   if (flags.reference.empty() != flags.reference_features.empty()) {
-    return CoherenceInvalid("flags-conflict",
-                            "Give both `--reference FILE` and "
-                            "`--reference-features FILE`, or neither.");
+    return BadInput("flags-conflict",
+                    "Give both `--reference FILE` and "
+                    "`--reference-features FILE`, or neither.");
   }
   for (const std::string* path :
        {&flags.reference, &flags.reference_features, &flags.word_vectors}) {
@@ -213,13 +209,12 @@ absl::Status PublicText::LoadReference(
   // Takes the words as the rows if the matrix is square.
   const bool words_are_rows = shape.first == words.size();
   if (!words_are_rows && shape.second != words.size()) {
-    return CoherenceInvalid(
-        "reference-mismatch",
-        absl::StrCat("'", flags.reference, "' is ", shape.first, " x ",
-                     shape.second, " and --reference-features has ",
-                     words.size(),
-                     " words; give the words of its rows or of "
-                     "its columns."));
+    return BadInput("reference-mismatch",
+                    absl::StrCat("'", flags.reference, "' is ", shape.first,
+                                 " x ", shape.second,
+                                 " and --reference-features has ", words.size(),
+                                 " words; give the words of its rows or of "
+                                 "its columns."));
   }
   std::vector<Documents*> of(words.size(), nullptr);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -243,10 +238,9 @@ absl::Status PublicText::LoadReference(
   documents_ = static_cast<double>(words_are_rows ? shape.second : shape.first);
   has_reference_ = true;
   if (!found_in_.empty()) return absl::OkStatus();
-  return CoherenceInvalid(
-      "reference-foreign",
-      absl::StrCat("No feature of the data set is a word of '", flags.reference,
-                   "'."));
+  return BadInput("reference-foreign",
+                  absl::StrCat("No feature of the data set is a word of '",
+                               flags.reference, "'."));
 }
 
 absl::Status PublicText::LoadVectors(
@@ -275,7 +269,7 @@ absl::Status PublicText::LoadVectors(
                               &vector(i)) &&
              std::isfinite(vector(i));
     if (!good) {
-      return CoherenceInvalid(
+      return BadInput(
           "word-vectors-malformed",
           absl::StrCat("'", path, "', line ", number,
                        ": not a word and its vector, as many finite numbers "
@@ -288,15 +282,9 @@ absl::Status PublicText::LoadVectors(
   DPNMF_RETURN_IF_ERROR(file.End());
   has_vectors_ = true;
   if (!vectors_.empty()) return absl::OkStatus();
-  return CoherenceInvalid(
+  return BadInput(
       "reference-foreign",
       absl::StrCat("No feature of the data set is a word of '", path, "'."));
-}
-
-absl::Status CoherenceUnavailable() {
-  return Refusal(absl::StatusCode::kUnimplemented, "coherence-unavailable",
-                 "The analyst's server has an earlier version and does not "
-                 "send the features that coherence needs.");
 }
 
 v1::RankCoherence PublicText::CoherenceOf(const v1::RankWords& model) const {

@@ -93,10 +93,6 @@ inline constexpr CoherenceMeasure kCoherenceMeasures[] = {
        return one.has_word2vec() ? std::optional(one.word2vec()) : std::nullopt;
      }}};
 
-// UNIMPLEMENTED "coherence-unavailable": an analyst's server of an earlier
-// version answered without the words of the parts.
-absl::Status CoherenceUnavailable();
-
 }  // namespace dpnmf::cli
 
 #endif  // DPNMF_CLIENT_FILES_COHERENCE_H_

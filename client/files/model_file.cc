@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/files/input_stream.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/files/csv.h"
 #include "common/files/durable_file.h"
@@ -27,12 +28,6 @@ using RowMajor =
 // 16 GiB: the bytes of a .npy file, decompressed.
 constexpr std::size_t kLargestMatrixFile = std::size_t{16} << 30;
 
-absl::Status Malformed(absl::string_view code, absl::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument,
-                 std::string_view(code.data(), code.size()),
-                 std::string_view(sentence.data(), sentence.size()));
-}
-
 template <typename Scalar>
 absl::StatusOr<Eigen::MatrixXd> NpyEntries(const NpyHeader& header,
                                            std::string_view bytes) {
@@ -40,13 +35,12 @@ absl::StatusOr<Eigen::MatrixXd> NpyEntries(const NpyHeader& header,
   const auto columns = static_cast<Eigen::Index>(header.shape[1]);
   const std::string_view data = bytes.substr(header.data_offset);
   if (header.shape[0] == 0 || header.shape[1] == 0) {
-    return Malformed("npy-malformed", "The .npy file holds no entries.");
+    return BadInput("npy-malformed", "The .npy file holds no entries.");
   }
   if (data.size() / sizeof(Scalar) / header.shape[1] != header.shape[0] ||
       data.size() != header.shape[0] * header.shape[1] * sizeof(Scalar)) {
-    return Malformed(
-        "npy-malformed",
-        "The .npy file is longer or shorter than its header says.");
+    return BadInput("npy-malformed",
+                    "The .npy file is longer or shorter than its header says.");
   }
   // Copied, since the bytes need not lie at a multiple of the scalar's size.
   std::vector<Scalar> values(header.shape[0] * header.shape[1]);
@@ -66,10 +60,9 @@ absl::StatusOr<Eigen::MatrixXd> NpyEntries(const NpyHeader& header,
 absl::StatusOr<Eigen::MatrixXd> MatrixOfNpy(std::string_view bytes) {
   DPNMF_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(bytes));
   if (header.shape.size() != 2)
-    return Malformed("npy-malformed",
-                     "The .npy file must have two dimensions.");
+    return BadInput("npy-malformed", "The .npy file must have two dimensions.");
   if (header.data_offset > bytes.size())
-    return Malformed("npy-malformed", "The .npy file ends inside its header.");
+    return BadInput("npy-malformed", "The .npy file ends inside its header.");
   const std::string& type = header.dtype;
   if (type == "<f8") return NpyEntries<double>(header, bytes);
   if (type == "<f4") return NpyEntries<float>(header, bytes);
@@ -82,7 +75,7 @@ absl::StatusOr<Eigen::MatrixXd> MatrixOfNpy(std::string_view bytes) {
   if (type == "|i1") return NpyEntries<std::int8_t>(header, bytes);
   if (type == "|u1" || type == "|b1")
     return NpyEntries<std::uint8_t>(header, bytes);
-  return Malformed(
+  return BadInput(
       "npy-malformed",
       absl::StrCat(
           "A matrix must have a number type of NumPy such as <f8 or <i8, not ",
@@ -96,9 +89,9 @@ absl::StatusOr<Eigen::MatrixXd> ReadNpy(InputStream* file) {
          file->gcount() > 0) {
     bytes.append(chunk.data(), static_cast<std::size_t>(file->gcount()));
     if (bytes.size() > kLargestMatrixFile)
-      return Malformed("file-too-large",
-                       "The .npy file has more than 16 GiB; give a part of "
-                       "it.");
+      return BadInput("file-too-large",
+                      "The .npy file has more than 16 GiB; give a part of "
+                      "it.");
   }
   return MatrixOfNpy(bytes);
 }
@@ -162,7 +155,7 @@ class CsvReader {
   }
 
   absl::StatusOr<MatrixFile> Finish() {
-    if (rows_.empty()) return Malformed("csv-malformed", "The file is empty.");
+    if (rows_.empty()) return BadInput("csv-malformed", "The file is empty.");
     MatrixFile file;
     file.entries.resize(static_cast<Eigen::Index>(rows_.size()),
                         static_cast<Eigen::Index>(rows_[0].size()));
@@ -186,14 +179,14 @@ class CsvReader {
     for (std::size_t j = named_ ? 1 : 0; j < fields.size(); ++j) {
       double value = 0;
       if (!absl::SimpleAtod(fields[j], &value)) {
-        return Malformed("csv-malformed",
-                         absl::StrCat("Line ", number_, ", column ", j + 1,
-                                      " is not a number."));
+        return BadInput("csv-malformed",
+                        absl::StrCat("Line ", number_, ", column ", j + 1,
+                                     " is not a number."));
       }
       values.push_back(value);
     }
     if (!rows_.empty() && values.size() != rows_[0].size()) {
-      return Malformed(
+      return BadInput(
           "csv-malformed",
           absl::StrCat("Line ", number_, " has ", values.size(),
                        " numbers; the first has ", rows_[0].size(), "."));
@@ -220,7 +213,7 @@ std::vector<std::string> MtxWords(const std::string& line) {
 }
 
 absl::Status MtxMalformed(std::size_t line) {
-  return Malformed(
+  return BadInput(
       "mtx-malformed",
       absl::StrCat("Line ", line,
                    " is not that of a Matrix Market matrix of numbers "
@@ -350,7 +343,7 @@ absl::StatusOr<MatrixFile> ReadMatrixAndNames(const std::string& path) {
   } else if (type == ".mtx") {
     read = WithoutNames(ReadMtx(&file));
   } else {
-    return Malformed(
+    return BadInput(
         "file-type-unknown",
         absl::StrCat("'", path,
                      "' must end in .npy, .csv or .mtx, or in one of these and "

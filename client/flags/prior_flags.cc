@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/files/model_file.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/wire/prior.h"
 
@@ -14,10 +15,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-absl::Status PriorInvalid(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 void MakeSparse(PriorToSend* prior) {
   const MatrixXd& full = prior->entries;
@@ -55,12 +52,12 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   prior.names = std::move(turned ? file.column_names : file.row_names);
   if (kind == v1::PRIOR_KIND_MOMENT) {
     if (prior.entries.rows() != prior.entries.cols())
-      return PriorInvalid(
+      return BadInput(
           "prior-shape-invalid",
           absl::StrCat("'", path,
                        "' is not a second moment: it must be square."));
   } else if (!(prior.entries.minCoeff() >= 0)) {
-    return PriorInvalid(
+    return BadInput(
         "prior-negative",
         absl::StrCat("'", path,
                      "' has entries that are negative or not numbers; columns "
@@ -75,7 +72,7 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   prior.header.set_named(!prior.names.empty());
   if (kind == v1::PRIOR_KIND_COLUMNS) MakeSparse(&prior);
   if (static_cast<std::uint64_t>(prior.entries.size()) > kMostPriorEntries) {
-    return PriorInvalid(
+    return BadInput(
         "prior-too-large",
         absl::StrCat("'", path, "' has more than ", kMostPriorEntries,
                      " numbers; give fewer columns."));

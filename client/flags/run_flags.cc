@@ -163,16 +163,6 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
                                 : "; remove it, or choose another mechanism."));
 }
 
-// A federation is a data set to the server.
-absl::StatusOr<RunFlags> WithDataset(RunFlags flags) {
-  if (flags.dataset.empty() == flags.federation.empty()) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
-                   "Give either --dataset or --federation.");
-  }
-  if (flags.dataset.empty()) flags.dataset = flags.federation;
-  return flags;
-}
-
 // The rows of --rows; the server checks the rest.
 absl::Status NameRows(const RunFlags& flags, const v1::Dataset& dataset,
                       v1::RunSpecification* specification) {
@@ -356,9 +346,20 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   return specification;
 }
 
+absl::StatusOr<std::string> DatasetOrFederation(const std::string& dataset,
+                                                const std::string& federation) {
+  if (dataset.empty() == federation.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "Give either --dataset or --federation.");
+  }
+  return dataset.empty() ? federation : dataset;
+}
+
 absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
                                        const RunFlags& typed) {
-  DPNMF_ASSIGN_OR_RETURN(const RunFlags flags, WithDataset(typed));
+  RunFlags flags = typed;
+  DPNMF_ASSIGN_OR_RETURN(flags.dataset,
+                         DatasetOrFederation(typed.dataset, typed.federation));
   const bool is_public = absl::StartsWith(flags.init, kPublicPrefix);
   if (!is_public && flags.init != "random") {
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",

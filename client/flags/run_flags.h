@@ -70,6 +70,11 @@ struct PreparedRun {
   std::vector<double> dictionary;
 };
 
+// The one that is given: a federation is a data set to the server.
+// INVALID_ARGUMENT "usage" unless exactly one is.
+absl::StatusOr<std::string> DatasetOrFederation(const std::string& dataset,
+                                                const std::string& federation);
+
 // Fetches the data set and reads a public W_0. NOT_FOUND "dataset-unknown" with
 // the names on offer; INVALID_ARGUMENT "init-malformed",
 // "init-shape-mismatch", "mechanism-unknown", "flag-unused" for a flag that the

@@ -10,6 +10,7 @@
 #include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/prior.h"
+#include "common/wire/read_stream.h"
 #include "common/wire/status.h"
 #include "common/wire/trace_metadata.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
@@ -82,10 +83,7 @@ class ModelReader {
   }
 
  private:
-  static absl::Status Malformed() {
-    return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
-                   "The server's model is incomplete; ask again.");
-  }
+  static absl::Status Malformed() { return AnswerIncomplete("model"); }
 
   absl::Status Begin(const v1::ModelHeader& header) {
     if (matrix_.has_value() || items_.has_value()) return Malformed();
@@ -212,15 +210,7 @@ absl::Status AnalystClient::GetRelease(
     const v1::GetReleaseRequest& request,
     const std::function<absl::Status(const v1::ReleaseReply&)>& take) const {
   grpc::ClientContext context;
-  SendTrace(&context);
-  Stub stub(channel_);
-  const auto stream = stub.GetRelease(&context, request);
-  absl::Status taken;
-  for (v1::ReleaseReply reply; taken.ok() && stream->Read(&reply);)
-    taken = take(reply);
-  if (!taken.ok()) context.TryCancel();
-  const absl::Status status = FromGrpc(stream->Finish());
-  return taken.ok() ? status : taken;
+  return ReadStream(channel_, &context, &Stub::GetRelease, request, take);
 }
 
 absl::StatusOr<v1::Run> AnalystClient::AddRelease(
@@ -257,16 +247,14 @@ absl::StatusOr<v1::Run> AnalystClient::GetRun(const std::string& run_id) const {
 absl::StatusOr<std::vector<v1::Receipt>> AnalystClient::GetReceipts(
     const std::string& dataset) const {
   grpc::ClientContext context;
-  SendTrace(&context);
   v1::GetReceiptsRequest request;
   request.set_dataset(dataset);
-  Stub stub(channel_);
-  const auto reader = stub.GetReceipts(&context, request);
   std::vector<v1::Receipt> receipts;
-  v1::Receipt receipt;
-  while (reader->Read(&receipt)) receipts.push_back(receipt);
-  const absl::Status status = FromGrpc(reader->Finish());
-  if (!status.ok()) return status;
+  DPNMF_RETURN_IF_ERROR(ReadStream(channel_, &context, &Stub::GetReceipts,
+                                   request, [&](const v1::Receipt& receipt) {
+                                     receipts.push_back(receipt);
+                                     return absl::OkStatus();
+                                   }));
   return receipts;
 }
 
@@ -299,34 +287,20 @@ absl::StatusOr<Model> AnalystClient::GetModel(
     const std::string& run_id, bool standard_errors, bool parts,
     std::optional<bool> non_negative) const {
   grpc::ClientContext context;
-  SendTrace(&context);
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_standard_errors(standard_errors);
   request.set_feature_names(true);
   request.set_parts(parts);
   if (non_negative.has_value()) request.set_non_negative(*non_negative);
-  Stub stub(channel_);
-  const auto stream = stub.GetModel(&context, request);
   ModelReader model;
-  absl::Status added;
-  for (v1::ModelReply reply; added.ok() && stream->Read(&reply);)
-    added = model.Add(reply);
-  if (!added.ok()) context.TryCancel();
-  const absl::Status status = FromGrpc(stream->Finish());
-  if (!added.ok()) return added;
-  if (!status.ok()) return status;
+  DPNMF_RETURN_IF_ERROR(ReadStream(
+      channel_, &context, &Stub::GetModel, request,
+      [&](const v1::ModelReply& reply) { return model.Add(reply); }));
   DPNMF_ASSIGN_OR_RETURN(Model taken, model.Take(standard_errors, parts));
   if (taken.items.has_value() && non_negative.has_value() &&
-      *non_negative != (taken.items->model.level > 0)) {
-    return Refusal(
-        absl::StatusCode::kUnimplemented, "signs-unavailable",
-        absl::StrCat(
-            "The analyst server is of an earlier version and gives "
-            "the item model as the run was started, with ",
-            *non_negative ? "factors of both signs" : "non-negative factors",
-            "; update the server."));
-  }
+      *non_negative != (taken.items->model.level > 0))
+    return AnswerIncomplete("model");
   return taken;
 }
 
@@ -334,11 +308,11 @@ absl::Status AnalystClient::ChooseRank(
     const v1::ChooseRankRequest& request,
     const std::function<void(const v1::ChooseRankReply&)>& on_reply) const {
   grpc::ClientContext context;
-  SendTrace(&context);
-  Stub stub(channel_);
-  const auto stream = stub.ChooseRank(&context, request);
-  for (v1::ChooseRankReply reply; stream->Read(&reply);) on_reply(reply);
-  return FromGrpc(stream->Finish());
+  return ReadStream(channel_, &context, &Stub::ChooseRank, request,
+                    [&](const v1::ChooseRankReply& reply) {
+                      on_reply(reply);
+                      return absl::OkStatus();
+                    });
 }
 
 absl::Status AnalystClient::Synthesise(
@@ -346,30 +320,23 @@ absl::Status AnalystClient::Synthesise(
     const std::function<absl::Status(const v1::SynthesiseReply&)>& on_reply)
     const {
   grpc::ClientContext context;
-  SendTrace(&context);
-  Stub stub(channel_);
-  const auto stream = stub.Synthesise(&context, request);
-  absl::Status taken;
-  for (v1::SynthesiseReply reply; taken.ok() && stream->Read(&reply);)
-    taken = on_reply(reply);
-  if (!taken.ok()) context.TryCancel();
-  const absl::Status status = FromGrpc(stream->Finish());
-  return taken.ok() ? status : taken;
+  return ReadStream(channel_, &context, &Stub::Synthesise, request, on_reply);
 }
 
 absl::Status AnalystClient::WatchRun(
     const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
     const std::function<void(const v1::RunEvent&)>& on_event) const {
   grpc::ClientContext context;
-  SendTrace(&context);
   v1::WatchRunRequest request;
   request.set_run_id(run_id);
   request.set_cursor(cursor);
   interrupt->OnRaise([&context] { context.TryCancel(); });
-  Stub stub(channel_);
-  const auto stream = stub.WatchRun(&context, request);
-  for (v1::RunEvent event; stream->Read(&event);) on_event(event);
-  const absl::Status status = FromGrpc(stream->Finish());
+  const absl::Status status =
+      ReadStream(channel_, &context, &Stub::WatchRun, request,
+                 [&](const v1::RunEvent& event) {
+                   on_event(event);
+                   return absl::OkStatus();
+                 });
   interrupt->OnRaise({});
   return status;
 }

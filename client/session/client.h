@@ -73,7 +73,6 @@ class AnalystClient {
       const std::string& dataset) const;
   // Standard errors and facts of parts take the server a while. non_negative:
   // of the item model of a run on ratings; without it, as the run was started.
-  // UNIMPLEMENTED "signs-unavailable": an analyst server of an earlier version.
   absl::StatusOr<Model> GetModel(
       const std::string& run_id, bool standard_errors = false,
       bool parts = false,

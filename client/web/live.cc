@@ -7,29 +7,31 @@
 #include "common/base/trace.h"
 #include "common/web/reply.h"
 #include "common/wire/json.h"
-#include "common/wire/status.h"
-#include "common/wire/trace_metadata.h"
+#include "common/wire/read_stream.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
-#include "grpcpp/channel.h"
-#include "grpcpp/client_context.h"
-#include "grpcpp/support/sync_stream.h"
 
 namespace dpnmf::cli::web {
 namespace {
 
-// Sends each message of `reader` that is wanted, under `name`. A reader of the
+using Stub = v1::AnalystService::Stub;
+
+// Sends each message of the call that is wanted, under `name`. A reader of the
 // page that goes cancels the call.
-template <typename Message, typename Reader, typename Wanted>
-absl::Status Forward(const char* name, grpc::ClientContext* context,
-                     Reader* reader, EventWriter* writer, Wanted wanted) {
-  writer->OnGone([context] { context->TryCancel(); });
-  for (Message message; reader->Read(&message);) {
-    if (!wanted(message)) continue;
-    if (!writer->Send(
-            absl::StrCat("{\"", name, "\":", ToJsonLine(message), "}")))
-      context->TryCancel();
-  }
-  const absl::Status status = FromGrpc(reader->Finish());
+template <typename Request, typename Message, typename Wanted>
+absl::Status Forward(const std::shared_ptr<grpc::Channel>& channel,
+                     std::unique_ptr<grpc::ClientReader<Message>> (
+                         Stub::*method)(grpc::ClientContext*, const Request&),
+                     const Request& request, const char* name,
+                     EventWriter* writer, const Wanted& wanted) {
+  grpc::ClientContext context;
+  writer->OnGone([&context] { context.TryCancel(); });
+  const absl::Status status = ReadStream(
+      channel, &context, method, request, [&](const Message& message) {
+        if (!wanted(message)) return absl::OkStatus();
+        const std::string text =
+            absl::StrCat("{\"", name, "\":", ToJsonLine(message), "}");
+        return writer->Send(text) ? absl::OkStatus() : absl::CancelledError();
+      });
   writer->OnGone({});
   return status;
 }
@@ -48,15 +50,11 @@ void SendEnd(const absl::Status& status, EventWriter* writer) {
 void LiveCalls::Watch(const std::string& run_id, std::uint64_t cursor,
                       EventWriter* writer) const {
   const TraceScope trace(NewTrace());
-  grpc::ClientContext context;
-  SendTrace(&context);
   v1::WatchRunRequest request;
   request.set_run_id(run_id);
   request.set_cursor(cursor);
-  v1::AnalystService::Stub stub(channel_);
-  const auto reader = stub.WatchRun(&context, request);
-  const absl::Status status = Forward<v1::RunEvent>(
-      "event", &context, reader.get(), writer, Any<v1::RunEvent>);
+  const absl::Status status = Forward(channel_, &Stub::WatchRun, request,
+                                      "event", writer, Any<v1::RunEvent>);
   if (!status.ok()) {
     writer->Send(ErrorJson(status));
     return;
@@ -69,10 +67,6 @@ void LiveCalls::Watch(const std::string& run_id, std::uint64_t cursor,
 void LiveCalls::ChooseRank(const v1::ChooseRankRequest& request,
                            const PublicText* text, EventWriter* writer) const {
   const TraceScope trace(NewTrace());
-  grpc::ClientContext context;
-  SendTrace(&context);
-  v1::AnalystService::Stub stub(channel_);
-  const auto reader = stub.ChooseRank(&context, request);
   const auto wanted = [&](const v1::ChooseRankReply& reply) {
     if (!reply.has_words()) return true;
     if (text != nullptr) {
@@ -82,22 +76,17 @@ void LiveCalls::ChooseRank(const v1::ChooseRankRequest& request,
     }
     return false;
   };
-  SendEnd(Forward<v1::ChooseRankReply>("reply", &context, reader.get(), writer,
-                                       wanted),
-          writer);
+  SendEnd(
+      Forward(channel_, &Stub::ChooseRank, request, "reply", writer, wanted),
+      writer);
 }
 
 void LiveCalls::SendModel(const v1::GetModelRequest& request,
                           bool (*wanted)(const v1::ModelReply&),
                           EventWriter* writer) const {
   const TraceScope trace(NewTrace());
-  grpc::ClientContext context;
-  SendTrace(&context);
-  v1::AnalystService::Stub stub(channel_);
-  const auto reader = stub.GetModel(&context, request);
-  SendEnd(
-      Forward<v1::ModelReply>("reply", &context, reader.get(), writer, wanted),
-      writer);
+  SendEnd(Forward(channel_, &Stub::GetModel, request, "reply", writer, wanted),
+          writer);
 }
 
 void LiveCalls::StandardErrors(const std::string& run_id,

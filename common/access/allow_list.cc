@@ -16,7 +16,6 @@ namespace dpnmf {
 
 const AllowListRules kCuratorAllowList = {
     .name = "allow-list",
-    .older_key = "grants",
     .has_datasets = true,
     .malformed = "allow-list-malformed",
     .unreadable = "allow-list-unreadable",
@@ -25,7 +24,6 @@ const AllowListRules kCuratorAllowList = {
         "alternative name: ask the operator to add it."};
 const AllowListRules kAnalystAllowList = {
     .name = "list of clients",
-    .older_key = "clients",
     .has_datasets = false,
     .malformed = "clients-malformed",
     .unreadable = "clients-unreadable",
@@ -64,7 +62,7 @@ class Reader {
  public:
   explicit Reader(const AllowListRules& rules) : rules_(rules) {}
 
-  absl::StatusOr<ParsedAllowList> Parse(std::string_view text) const {
+  absl::StatusOr<std::vector<Grant>> Parse(std::string_view text) const {
     try {
       // The library keeps the last of several fields of one name.
       std::vector<std::set<std::string>> open;
@@ -108,23 +106,20 @@ class Reader {
     return Malformed(absl::StrCat("`", name, "` must be a list"));
   }
 
-  absl::StatusOr<ParsedAllowList> List(const Json& root) const {
-    const std::string older(rules_.older_key);
-    ParsedAllowList list;
-    list.older_shape = root.is_object() && root.contains(older);
-    const std::string key = list.older_shape ? older : kKey;
-    DPNMF_RETURN_IF_ERROR(CheckKeys(root, {key}));
-    DPNMF_RETURN_IF_ERROR(CheckIsList(root.at(key), key.c_str()));
+  absl::StatusOr<std::vector<Grant>> List(const Json& root) const {
+    DPNMF_RETURN_IF_ERROR(CheckKeys(root, {kKey}));
+    DPNMF_RETURN_IF_ERROR(CheckIsList(root.at(kKey), kKey));
+    std::vector<Grant> grants;
     std::set<std::string> seen;
-    for (const Json& item : root.at(key)) {
+    for (const Json& item : root.at(kKey)) {
       DPNMF_ASSIGN_OR_RETURN(Grant grant, GrantOf(item));
       if (!seen.insert(grant.identity).second) {
         return Malformed(
             absl::StrCat("identity `", grant.identity, "` is listed twice"));
       }
-      list.grants.push_back(std::move(grant));
+      grants.push_back(std::move(grant));
     }
-    return list;
+    return grants;
   }
 
   absl::StatusOr<Grant> GrantOf(const Json& json) const {
@@ -216,13 +211,13 @@ class Reader {
 
 }  // namespace
 
-absl::StatusOr<ParsedAllowList> ParseAllowList(std::string_view json,
-                                               const AllowListRules& rules) {
+absl::StatusOr<std::vector<Grant>> ParseAllowList(std::string_view json,
+                                                  const AllowListRules& rules) {
   return Reader(rules).Parse(json);
 }
 
-absl::StatusOr<ParsedAllowList> ReadAllowList(const std::string& path,
-                                              const AllowListRules& rules) {
+absl::StatusOr<std::vector<Grant>> ReadAllowList(const std::string& path,
+                                                 const AllowListRules& rules) {
   const absl::StatusOr<std::string> text = ReadFile(path, kSettingsFileLimit);
   if (!text.ok()) {
     return Refusal(
@@ -230,7 +225,7 @@ absl::StatusOr<ParsedAllowList> ReadAllowList(const std::string& path,
         absl::StrCat("The ", View(rules.name), " ", path,
                      " cannot be read: check the path and its permissions."));
   }
-  absl::StatusOr<ParsedAllowList> list = ParseAllowList(*text, rules);
+  absl::StatusOr<std::vector<Grant>> list = ParseAllowList(*text, rules);
   if (list.ok()) return list;
   return Refusal(absl::StatusCode::kInvalidArgument, rules.malformed,
                  absl::StrCat("`", path, "`: ", list.status().message()));
@@ -246,11 +241,11 @@ AllowList::Stamp AllowList::StampOf(const std::string& path) {
 absl::StatusOr<std::unique_ptr<AllowList>> AllowList::FromFile(
     std::string path, const AllowListRules& rules) {
   const Stamp stamp = StampOf(path);
-  DPNMF_ASSIGN_OR_RETURN(ParsedAllowList list, ReadAllowList(path, rules));
+  DPNMF_ASSIGN_OR_RETURN(std::vector<Grant> grants, ReadAllowList(path, rules));
   std::unique_ptr<AllowList> control(new AllowList(std::move(path), rules));
   MutexLock lock(&control->mutex_);
   control->stamp_ = stamp;
-  control->Take(std::move(list));
+  control->grants_ = std::move(grants);
   return control;
 }
 
@@ -262,24 +257,14 @@ std::unique_ptr<AllowList> AllowList::FromGrants(std::vector<Grant> grants,
   return control;
 }
 
-void AllowList::Take(ParsedAllowList list) {
-  grants_ = std::move(list.grants);
-  if (!list.older_shape || hinted_) return;
-  hinted_ = true;
-  LogWarning(
-      "{} has the older shape {\"{}\": [...]}, which is still read; rename the "
-      "field: {\"{}\": [...]}",
-      path_, View(rules_.older_key), View(kKey));
-}
-
 void AllowList::ReloadIfChanged() {
   if (path_.empty()) return;
   const Stamp stamp = StampOf(path_);
   if (stamp == stamp_) return;
   stamp_ = stamp;
-  absl::StatusOr<ParsedAllowList> list = ReadAllowList(path_, rules_);
+  absl::StatusOr<std::vector<Grant>> list = ReadAllowList(path_, rules_);
   if (list.ok()) {
-    Take(*std::move(list));
+    grants_ = *std::move(list);
     LogInfo("{} read again: {} entries", View(rules_.name), grants_.size());
     return;
   }

@@ -15,9 +15,6 @@
 // datasets (required), names or ["*"];
 // budgets (optional), caps on what this identity alone may spend, epsilon in
 // (0, 1000], in the population's conversion and delta.
-//
-// An older shape is still read: the list is called `grants` at the curator and
-// `clients` at the analyst, and is the same otherwise.
 #ifndef DPNMF_COMMON_ACCESS_ALLOW_LIST_H_
 #define DPNMF_COMMON_ACCESS_ALLOW_LIST_H_
 
@@ -56,7 +53,6 @@ struct Grant {
 // Differences between the servers.
 struct AllowListRules {
   std::string_view name;         // in sentences and the log
-  std::string_view older_key;    // of the older shape
   bool has_datasets;             // `datasets`, `budgets`, front_end are known
   std::string_view malformed;    // code: INVALID_ARGUMENT
   std::string_view unreadable;   // code: NOT_FOUND
@@ -65,23 +61,19 @@ struct AllowListRules {
 extern const AllowListRules kCuratorAllowList;
 extern const AllowListRules kAnalystAllowList;
 
-struct ParsedAllowList {
-  std::vector<Grant> grants;  // in the file's order
-  bool older_shape = false;
-};
-// INVALID_ARGUMENT `rules.malformed`, one sentence that names the place.
-absl::StatusOr<ParsedAllowList> ParseAllowList(std::string_view json,
-                                               const AllowListRules& rules);
+// The grants in the file's order. INVALID_ARGUMENT `rules.malformed`, one
+// sentence that names the place.
+absl::StatusOr<std::vector<Grant>> ParseAllowList(std::string_view json,
+                                                  const AllowListRules& rules);
 // NOT_FOUND `rules.unreadable` besides; sentences name the file.
-absl::StatusOr<ParsedAllowList> ReadAllowList(const std::string& path,
-                                              const AllowListRules& rules);
+absl::StatusOr<std::vector<Grant>> ReadAllowList(const std::string& path,
+                                                 const AllowListRules& rules);
 
 // Thread-safe.
 class AllowList {
  public:
   // The file is read again when it changes. One that cannot be read then gives
-  // access to nobody until it can. An older shape is logged once, with the
-  // shape to use. Errors of ReadAllowList.
+  // access to nobody until it can. Errors of ReadAllowList.
   static absl::StatusOr<std::unique_ptr<AllowList>> FromFile(
       std::string path, const AllowListRules& rules);
   // Fixed.
@@ -101,14 +93,12 @@ class AllowList {
 
   AllowList(std::string path, const AllowListRules& rules)
       : path_(std::move(path)), rules_(rules) {}
-  void Take(ParsedAllowList list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReloadIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;  // empty: fixed
   const AllowListRules& rules_;
   Mutex mutex_;
   Stamp stamp_ ABSL_GUARDED_BY(mutex_) = {};
-  bool hinted_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Grant> grants_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -366,13 +366,6 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
          << std::flush;
     return code;
   };
-  // Before anything is parsed: `--help` of such a command has no other answer.
-  const std::string moved = argc > 1 ? MovedSentence(program, argv[1]) : "";
-  if (!moved.empty()) {
-    return refuse(
-        absl::StrCat(program.root.name, ": ", moved, ". [", kUsageCode, "]\n"),
-        kExitUsage);
-  }
   try {
     const std::string problem = parser.Parse(argc, arguments.data());
     if (!problem.empty())

@@ -81,20 +81,12 @@ struct ConfigFile {
   bool must_exist = false;  // whether it is an error if `path` is not there
 };
 
-// A command that another program has now.
-struct MovedCommand {
-  const char* name = "";
-  const char* program = "";
-};
-
 struct Program {
   // Its name is the program's. A program with a command `health` also takes
   // `--health` for it, as container checks expect.
   Command root = {};
   std::string version = {};
   const char* env_prefix = "DPNMF_";  // DPNMF_DATA_DIR for --data-dir
-  // Said to be in the other program, as a usage error.
-  std::vector<MovedCommand> moved = {};
   ConfigFile config = {};
 };
 

@@ -65,25 +65,12 @@ std::vector<std::string> FlagNames(const Program& program,
   return names;
 }
 
-std::string MovedSentence(const Program& program, const std::string& command) {
-  for (const MovedCommand& moved : program.moved)
-    if (command == moved.name)
-      return absl::StrCat("The command `", command, "` is in the program ",
-                          moved.program, ": run `", moved.program, " ", command,
-                          "` with the same flags");
-  return "";
-}
-
 std::string UnknownArgument(const Program& program, const CommandPath& path,
                             const std::string& argument) {
   if (absl::StartsWith(argument, "-")) {
     const std::string flag = argument.substr(0, argument.find('='));
     return absl::StrCat("There is no flag `", flag, "`",
                         Proposal(flag, FlagNames(program, path)));
-  }
-  if (path.size() == 1) {
-    const std::string moved = MovedSentence(program, argument);
-    if (!moved.empty()) return moved;
   }
   std::vector<std::string> commands;
   for (const Command& command : path.back()->commands)

@@ -20,9 +20,6 @@ std::string PathText(const CommandPath& path);
 std::vector<std::string> FlagNames(const Program& program,
                                    const CommandPath& path);
 
-// Returns a sentence if `command` is in another program now; empty if not.
-std::string MovedSentence(const Program& program, const std::string& command);
-
 // Sentence about an unknown argument: a flag, a command or a word too many.
 std::string UnknownArgument(const Program& program, const CommandPath& path,
                             const std::string& argument);

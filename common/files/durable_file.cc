@@ -24,27 +24,6 @@ namespace {
 
 constexpr mode_t kPrivate = 0600;
 
-// Closes on every way out.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int value() const { return value_; }
-  // Returns errors of earlier writes that a network file system reports here.
-  absl::Status Close(const std::string& path) {
-    return ::close(std::exchange(value_, -1)) == 0
-               ? absl::OkStatus()
-               : StorageFailed("close", path);
-  }
-
- private:
-  int value_;
-};
-
 std::string_view Text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -65,16 +44,20 @@ absl::Status Sync(int descriptor, const std::string& path) {
                                               : StorageFailed("sync", path);
 }
 
+absl::Status Closed(Descriptor* file, const std::string& path) {
+  return file->Close() ? absl::OkStatus() : StorageFailed("close", path);
+}
+
 // Opens with `flags`, writes, syncs and closes.
 absl::Status WriteFile(const std::string& path, int flags, mode_t mode,
                        std::string_view head, std::span<const std::byte> body) {
   Descriptor file(DPNMF_SYSTEM(open)(
       path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode));
-  if (file.value() < 0) return StorageFailed("create", path);
-  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), head, path));
-  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), Text(body), path));
-  DPNMF_RETURN_IF_ERROR(Sync(file.value(), path));
-  return file.Close(path);
+  if (!file.ok()) return StorageFailed("create", path);
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.get(), head, path));
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.get(), Text(body), path));
+  DPNMF_RETURN_IF_ERROR(Sync(file.get(), path));
+  return Closed(&file, path);
 }
 
 absl::Status RemoveTree(const std::string& path) {
@@ -130,8 +113,8 @@ absl::Status CreateDurableDirectory(const std::string& path) {
 absl::Status SyncDirectory(const std::string& path) {
   const Descriptor directory(
       DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.value() < 0) return StorageFailed("open directory", path);
-  if (DPNMF_SYSTEM(fsync)(directory.value()) != 0)
+  if (!directory.ok()) return StorageFailed("open directory", path);
+  if (DPNMF_SYSTEM(fsync)(directory.get()) != 0)
     return StorageFailed("sync directory", path);
   return absl::OkStatus();
 }
@@ -169,24 +152,24 @@ absl::Status CopyDurably(const std::string& from, const std::string& to) {
   const Descriptor source(
       DPNMF_SYSTEM(open)(from.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
-  if (source.value() < 0 || ::fstat(source.value(), &about) != 0)
+  if (!source.ok() || ::fstat(source.get(), &about) != 0)
     return StorageFailed("open", from);
   Descriptor target(DPNMF_SYSTEM(open)(to.c_str(),
                                        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                                        about.st_mode & 0777));
-  if (target.value() < 0) return StorageFailed("create", to);
+  if (!target.ok()) return StorageFailed("create", to);
   std::string buffer(std::size_t{1} << 20, '\0');
   while (true) {
     const ssize_t got =
-        DPNMF_SYSTEM(read)(source.value(), buffer.data(), buffer.size());
+        DPNMF_SYSTEM(read)(source.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return StorageFailed("read", from);
     if (got == 0) break;
     DPNMF_RETURN_IF_ERROR(WriteAll(
-        target.value(), {buffer.data(), static_cast<std::size_t>(got)}, to));
+        target.get(), {buffer.data(), static_cast<std::size_t>(got)}, to));
   }
-  DPNMF_RETURN_IF_ERROR(Sync(target.value(), to));
-  return target.Close(to);
+  DPNMF_RETURN_IF_ERROR(Sync(target.get(), to));
+  return Closed(&target, to);
 }
 
 absl::Status RewriteDurably(const std::string& path) {
@@ -195,15 +178,15 @@ absl::Status RewriteDurably(const std::string& path) {
   if (!content.ok()) return content.status();
   const Descriptor file(
       DPNMF_SYSTEM(open)(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file.value() < 0) return StorageFailed("open", path);
-  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), *content, path));
-  return Sync(file.value(), path);
+  if (!file.ok()) return StorageFailed("open", path);
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.get(), *content, path));
+  return Sync(file.get(), path);
 }
 
 absl::Status MakePrivateFile(const std::string& path) {
   const Descriptor file(DPNMF_SYSTEM(open)(
       path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kPrivate));
-  if (file.value() >= 0) return absl::OkStatus();
+  if (file.ok()) return absl::OkStatus();
   if (errno != EEXIST) return StorageFailed("create", path);
   struct stat about {};
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
@@ -216,8 +199,8 @@ absl::Status MakePrivateFile(const std::string& path) {
 
 absl::Status SyncFile(const std::string& path) {
   const Descriptor file(DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.value() < 0) return StorageFailed("open", path);
-  return Sync(file.value(), path);
+  if (!file.ok()) return StorageFailed("open", path);
+  return Sync(file.get(), path);
 }
 
 absl::Status RenameOver(const std::string& from, const std::string& to) {
@@ -250,44 +233,43 @@ absl::Status RemoveTreeDurably(const std::string& path) {
 absl::StatusOr<StagedFile> StagedFile::Create(const std::string& directory,
                                               const std::string& name) {
   std::string path = absl::StrCat(directory, "/", name, ".new");
-  const int descriptor = DPNMF_SYSTEM(open)(
+  Descriptor file(DPNMF_SYSTEM(open)(
       path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-      kPrivate);
-  if (descriptor < 0) return StorageFailed("create", path);
-  return StagedFile(directory, std::move(path), descriptor);
+      kPrivate));
+  if (!file.ok()) return StorageFailed("create", path);
+  return StagedFile(directory, std::move(path), std::move(file));
 }
 
-StagedFile::StagedFile(std::string directory, std::string path, int descriptor)
+StagedFile::StagedFile(std::string directory, std::string path, Descriptor file)
     : directory_(std::move(directory)),
       path_(std::move(path)),
-      descriptor_(descriptor) {}
+      file_(std::move(file)) {}
 
 StagedFile::StagedFile(StagedFile&& other) noexcept
     : directory_(std::move(other.directory_)),
       path_(std::exchange(other.path_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      file_(std::move(other.file_)) {}
 
 StagedFile::~StagedFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!path_.empty()) DPNMF_SYSTEM(unlink)(path_.c_str());
 }
 
 absl::Status StagedFile::Reserve(std::uint64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   const int failure =
-      DPNMF_SYSTEM(posix_fallocate)(descriptor_, 0, static_cast<off_t>(bytes));
+      DPNMF_SYSTEM(posix_fallocate)(file_.get(), 0, static_cast<off_t>(bytes));
   if (failure == 0) return absl::OkStatus();
   return StorageFailed("reserve space for", path_, failure);
 }
 
 absl::Status StagedFile::Write(std::string_view content) {
-  if (::lseek(descriptor_, 0, SEEK_SET) != 0)
+  if (::lseek(file_.get(), 0, SEEK_SET) != 0)
     return StorageFailed("write", path_);
-  DPNMF_RETURN_IF_ERROR(WriteAll(descriptor_, content, path_));
-  if (DPNMF_SYSTEM(ftruncate)(descriptor_,
+  DPNMF_RETURN_IF_ERROR(WriteAll(file_.get(), content, path_));
+  if (DPNMF_SYSTEM(ftruncate)(file_.get(),
                               static_cast<off_t>(content.size())) != 0)
     return StorageFailed("truncate", path_);
-  return Sync(descriptor_, path_);
+  return Sync(file_.get(), path_);
 }
 
 absl::Status StagedFile::PublishAs(const std::string& name) {
@@ -301,17 +283,17 @@ GrowingFile::GrowingFile(const std::string& path)
 
 absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
   GrowingFile file(path);
-  file.descriptor_ = DPNMF_SYSTEM(open)(
-      ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate);
-  if (file.descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+  file.file_ = Descriptor(DPNMF_SYSTEM(open)(
+      ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate));
+  if (!file.file_.ok() && (errno == EOPNOTSUPP || errno == EISDIR)) {
     // Removes a file left by a killed process that had the same number.
     DPNMF_SYSTEM(unlink)(file.staged_.c_str());
-    file.descriptor_ = DPNMF_SYSTEM(open)(
+    file.file_ = Descriptor(DPNMF_SYSTEM(open)(
         file.staged_.c_str(),
-        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate);
-    file.named_ = file.descriptor_ >= 0;
+        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate));
+    file.named_ = file.file_.ok();
   }
-  if (file.descriptor_ < 0) return StorageFailed("create", path);
+  if (!file.file_.ok()) return StorageFailed("create", path);
   return file;
 }
 
@@ -319,20 +301,19 @@ GrowingFile::GrowingFile(GrowingFile&& other) noexcept
     : path_(std::move(other.path_)),
       staged_(std::move(other.staged_)),
       named_(std::exchange(other.named_, false)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      file_(std::move(other.file_)) {}
 
 GrowingFile::~GrowingFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (named_) DPNMF_SYSTEM(unlink)(staged_.c_str());
 }
 
 absl::Status GrowingFile::Append(std::string_view bytes) {
-  return WriteAll(descriptor_, bytes, path_);
+  return WriteAll(file_.get(), bytes, path_);
 }
 
 absl::Status GrowingFile::Publish() {
-  DPNMF_RETURN_IF_ERROR(Sync(descriptor_, path_));
-  const std::string file = absl::StrCat("/proc/self/fd/", descriptor_);
+  DPNMF_RETURN_IF_ERROR(Sync(file_.get(), path_));
+  const std::string file = absl::StrCat("/proc/self/fd/", file_.get());
   const auto link_to = [&file](const std::string& to) {
     return DPNMF_SYSTEM(linkat)(AT_FDCWD, file.c_str(), AT_FDCWD, to.c_str(),
                                 AT_SYMLINK_FOLLOW) == 0;
@@ -377,20 +358,13 @@ absl::Status TemporaryDirectory::Publish(const std::string& target) {
 
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path,
                                         const absl::Status& held) {
-  const int descriptor = DPNMF_SYSTEM(open)(
-      path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate);
-  if (descriptor < 0) return StorageFailed("open", path);
-  FileLock lock(descriptor);
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
+  Descriptor file(DPNMF_SYSTEM(open)(
+      path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate));
+  if (!file.ok()) return StorageFailed("open", path);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0)
+    return FileLock(std::move(file));
   if (errno == EWOULDBLOCK) return held;
   return StorageFailed("lock", path);
 }
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-FileLock::FileLock(FileLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 }  // namespace dpnmf

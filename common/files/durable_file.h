@@ -16,9 +16,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/descriptor.h"
 
 namespace dpnmf {
 
@@ -111,10 +113,10 @@ class StagedFile {
   absl::Status PublishAs(const std::string& name);
 
  private:
-  StagedFile(std::string directory, std::string path, int descriptor);
+  StagedFile(std::string directory, std::string path, Descriptor file);
   std::string directory_;
   std::string path_;  // empty once published
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 // A file of mode 0600 that grows piece by piece and has no name until it is
@@ -139,7 +141,7 @@ class GrowingFile {
   std::string path_;
   std::string staged_;  // its name before it is published, if it has one
   bool named_ = false;  // by staged_
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 // A directory that disappears with everything in it unless it is published.
@@ -171,13 +173,10 @@ class FileLock {
   // `held` if another process, or another lock of this one, holds it.
   static absl::StatusOr<FileLock> Take(const std::string& path,
                                        const absl::Status& held);
-  ~FileLock();
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&&) = delete;
 
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit FileLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 }  // namespace dpnmf

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/files/disk_error.h"
@@ -30,21 +30,20 @@ std::size_t FirstRead(int file) {
 
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      std::size_t max_bytes) {
-  const int file = DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) {
+  const Descriptor file(DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok() && errno == ENOENT) {
     return Refusal(absl::StatusCode::kNotFound, "file-missing",
                    absl::StrCat("There is no file `", path, "`."));
   }
-  if (file < 0) return StorageFailed("open", path);
-  const absl::Cleanup close_file = [file] { ::close(file); };
+  if (!file.ok()) return StorageFailed("open", path);
   const std::size_t room =
       max_bytes == kOwnFileLimit ? max_bytes : max_bytes + 1;
-  std::string content(std::min(room, FirstRead(file)), '\0');
+  std::string content(std::min(room, FirstRead(file.get())), '\0');
   std::size_t filled = 0;
   while (filled < room) {
     if (filled == content.size())
       content.resize(std::min(room, 2 * content.size()));
-    const ssize_t got = DPNMF_SYSTEM(read)(file, content.data() + filled,
+    const ssize_t got = DPNMF_SYSTEM(read)(file.get(), content.data() + filled,
                                            content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return StorageFailed("read", path);

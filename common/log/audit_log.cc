@@ -77,40 +77,30 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(std::string path) {
   return log;
 }
 
-AuditLog::~AuditLog() {
-  MutexLock lock(&mutex_);
-  CloseFile();
-}
-
 absl::Status AuditLog::OpenFile() {
-  CloseFile();
-  descriptor_ = DPNMF_SYSTEM(open)(
-      path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor_ < 0) return Failed(path_);
+  file_.Close();
+  file_ = Descriptor(DPNMF_SYSTEM(open)(
+      path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!file_.ok()) return Failed(path_);
   struct stat file {};
-  if (fstat(descriptor_, &file) != 0 || !S_ISREG(file.st_mode))
+  if (fstat(file_.get(), &file) != 0 || !S_ISREG(file.st_mode))
     return absl::OkStatus();
   // A line that a crash cut short stays as it is; the next starts again.
   char last = '\n';
   const bool cut_short = file.st_size > 0 &&
-                         pread(descriptor_, &last, 1, file.st_size - 1) == 1 &&
+                         pread(file_.get(), &last, 1, file.st_size - 1) == 1 &&
                          last != '\n';
-  if (NameIsDurable(path_) && (!cut_short || WriteWhole(descriptor_, "\n")))
+  if (NameIsDurable(path_) && (!cut_short || WriteWhole(file_.get(), "\n")))
     return absl::OkStatus();
   absl::Status failed = Failed(path_);
-  CloseFile();  // the next entry opens it again
+  file_.Close();  // the next entry opens it again
   return failed;
-}
-
-void AuditLog::CloseFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-  descriptor_ = -1;
 }
 
 bool AuditLog::Moved() const {
   struct stat open_file {
   }, named_file{};
-  return fstat(descriptor_, &open_file) != 0 ||
+  return fstat(file_.get(), &open_file) != 0 ||
          stat(path_.c_str(), &named_file) != 0 ||
          open_file.st_ino != named_file.st_ino ||
          open_file.st_dev != named_file.st_dev;
@@ -120,23 +110,23 @@ absl::Status AuditLog::Write(std::string_view event, const AuditFields& fields,
                              AuditSync sync) {
   const std::string line = LineOf(event, fields);
   MutexLock lock(&mutex_);
-  if (descriptor_ < 0 || Moved()) DPNMF_RETURN_IF_ERROR(OpenFile());
+  if (!file_.ok() || Moved()) DPNMF_RETURN_IF_ERROR(OpenFile());
   return Append(line, sync);
 }
 
 absl::Status AuditLog::Append(const std::string& line, AuditSync sync) {
   struct stat before {};
   const bool regular =
-      fstat(descriptor_, &before) == 0 && S_ISREG(before.st_mode);
-  if (!WriteWhole(descriptor_, line)) {
+      fstat(file_.get(), &before) == 0 && S_ISREG(before.st_mode);
+  if (!WriteWhole(file_.get(), line)) {
     absl::Status failed = Failed(path_);
     // Half a line is taken back; where that fails, opening again sees to it.
-    if (!regular || DPNMF_SYSTEM(ftruncate)(descriptor_, before.st_size) != 0) {
-      CloseFile();
+    if (!regular || DPNMF_SYSTEM(ftruncate)(file_.get(), before.st_size) != 0) {
+      file_.Close();
     }
     return failed;
   }
-  if (sync == AuditSync::kDurable && DPNMF_SYSTEM(fdatasync)(descriptor_) != 0)
+  if (sync == AuditSync::kDurable && DPNMF_SYSTEM(fdatasync)(file_.get()) != 0)
     return Failed(path_);
   return absl::OkStatus();
 }

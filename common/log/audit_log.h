@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/descriptor.h"
 #include "common/threads/mutex.h"
 
 namespace dpnmf {
@@ -35,7 +36,6 @@ class AuditLog {
  public:
   // Appends to `path` (made with mode 0600). UNAVAILABLE "audit-failed".
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
-  ~AuditLog();
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
@@ -49,14 +49,13 @@ class AuditLog {
  private:
   explicit AuditLog(std::string path) : path_(std::move(path)) {}
   absl::Status OpenFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CloseFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Append(const std::string& line, AuditSync sync)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Moved() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
   Mutex mutex_;
-  int descriptor_ ABSL_GUARDED_BY(mutex_) = -1;
+  Descriptor file_ ABSL_GUARDED_BY(mutex_);
 };
 
 // OK without a log: tests and tools that keep none.

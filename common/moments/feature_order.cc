@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/nmf/linear_algebra.h"
 
@@ -88,10 +89,6 @@ double DistanceOf(const FeatureOrder& order, std::uint64_t features,
   }
 }
 
-absl::Status InvalidOrder(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 }  // namespace
 
 absl::Status CheckFeatureOrder(const FeatureOrder& order,
@@ -99,24 +96,24 @@ absl::Status CheckFeatureOrder(const FeatureOrder& order,
   if (order.kind == FeatureOrder::Kind::kGrid &&
       !(order.width >= 1 && order.width <= features &&
         features % order.width == 0)) {
-    return InvalidOrder(
+    return BadInput(
         "image-width-invalid",
         absl::StrCat("`image_width` must divide the number of features, ",
                      features, "; ", order.width, " does not."));
   }
   if (order.kind != FeatureOrder::Kind::kGraph) return absl::OkStatus();
   if (order.edges.empty() || order.edges.size() > kMostFeatureEdges) {
-    return InvalidOrder("feature-graph-invalid",
-                        absl::StrCat("A graph of features must have from 1 to ",
-                                     kMostFeatureEdges, " edges."));
+    return BadInput("feature-graph-invalid",
+                    absl::StrCat("A graph of features must have from 1 to ",
+                                 kMostFeatureEdges, " edges."));
   }
   for (const FeatureOrder::Edge& edge : order.edges) {
     if (edge.from >= features || edge.to >= features) {
-      return InvalidOrder("feature-graph-invalid",
-                          absl::StrCat("An edge of the graph ends at feature ",
-                                       std::max(edge.from, edge.to),
-                                       "; features are numbered from 0 to ",
-                                       features - 1, "."));
+      return BadInput("feature-graph-invalid",
+                      absl::StrCat("An edge of the graph ends at feature ",
+                                   std::max(edge.from, edge.to),
+                                   "; features are numbered from 0 to ",
+                                   features - 1, "."));
     }
   }
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/moments/empirical_bayes.h"
 #include "common/moments/moment_estimates.h"
@@ -23,31 +24,27 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-absl::Status Invalid(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::Status CheckMoments(const NoisedMoments& moments) {
   const MatrixXd& g = moments.g;
   if (g.rows() != g.cols() || g.rows() < 1 || g.rows() > kLargestMomentRows) {
-    return Invalid("moments-shape-invalid",
-                   absl::StrCat("The second moment must be square with 1 to ",
-                                kLargestMomentRows, " rows."));
+    return BadInput("moments-shape-invalid",
+                    absl::StrCat("The second moment must be square with 1 to ",
+                                 kLargestMomentRows, " rows."));
   }
   if (!g.allFinite()) {
-    return Invalid("moments-not-finite",
-                   "The second moment must consist of finite numbers.");
+    return BadInput("moments-not-finite",
+                    "The second moment must consist of finite numbers.");
   }
   if (g != g.transpose()) {
-    return Invalid("moments-not-symmetric",
-                   "The second moment must be symmetric.");
+    return BadInput("moments-not-symmetric",
+                    "The second moment must be symmetric.");
   }
   if (!(moments.stddev_off >= 0 &&
         moments.stddev_diagonal >= moments.stddev_off &&
         std::isfinite(moments.stddev_diagonal))) {
-    return Invalid("moments-noise-out-of-range",
-                   "The noise's deviations must satisfy 0 <= stddev_off <= "
-                   "stddev_diagonal, finite.");
+    return BadInput("moments-noise-out-of-range",
+                    "The noise's deviations must satisfy 0 <= stddev_off <= "
+                    "stddev_diagonal, finite.");
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
@@ -22,10 +23,6 @@ constexpr int kBaseSweeps = 1000;
 // Columns that are drawn for a dictionary.
 constexpr Index kDrawnColumns = 1000;
 
-absl::Status InvalidPrior(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::Status CheckPrior(const Prior& prior, Index rows) {
   int given = 0;
   for (const MatrixXd* matrix :
@@ -33,28 +30,27 @@ absl::Status CheckPrior(const Prior& prior, Index rows) {
     if (matrix->size() == 0) continue;
     ++given;
     if (matrix->rows() != rows) {
-      return InvalidPrior(
-          "prior-shape-invalid",
-          absl::StrCat("A prior has ", matrix->rows(),
-                       " features; the release has ", rows, "."));
+      return BadInput("prior-shape-invalid",
+                      absl::StrCat("A prior has ", matrix->rows(),
+                                   " features; the release has ", rows, "."));
     }
     if (!matrix->allFinite())
-      return InvalidPrior("prior-not-finite",
-                          "A prior must consist of finite numbers.");
+      return BadInput("prior-not-finite",
+                      "A prior must consist of finite numbers.");
     if (matrix != &prior.moment && matrix->minCoeff() < 0)
-      return InvalidPrior("prior-negative",
-                          "A prior's columns and parts must not be negative.");
+      return BadInput("prior-negative",
+                      "A prior's columns and parts must not be negative.");
   }
   if (given != 1)
-    return InvalidPrior("prior-shape-invalid",
-                        "A prior must be columns, a dictionary or a second "
-                        "moment, with entries.");
+    return BadInput("prior-shape-invalid",
+                    "A prior must be columns, a dictionary or a second "
+                    "moment, with entries.");
   const MatrixXd& moment = prior.moment;
   if (moment.size() > 0 &&
       (moment.cols() != rows || moment != moment.transpose()))
-    return InvalidPrior("prior-shape-invalid",
-                        "A prior's second moment must be square and "
-                        "symmetric.");
+    return BadInput("prior-shape-invalid",
+                    "A prior's second moment must be square and "
+                    "symmetric.");
   return absl::OkStatus();
 }
 
@@ -110,7 +106,7 @@ void ProposeDictionary(const MatrixXd& w, const MatrixXd& y, const Stop& stop,
 
 absl::Status CheckPriors(const std::vector<Prior>& priors, Index rows) {
   if (priors.size() > kMostPriors)
-    return InvalidPrior(
+    return BadInput(
         "prior-too-many",
         absl::StrCat("At most ", kMostPriors, " priors can be used at once."));
   for (const Prior& prior : priors)

@@ -20,9 +20,7 @@
 namespace dpnmf {
 namespace {
 
-// Versions of files with a model of any sign and with a non-negative model: the
-// latter has a level, and older programs would make other predictions of it.
-constexpr std::int64_t kVersion = 1, kNonNegativeVersion = 2;
+constexpr std::int64_t kVersion = 1;
 constexpr double kLeastLevel = 1e-3, kLargestLevel = 1e3;
 constexpr std::size_t kLongestText = 1024;
 constexpr double kLargestNumber = 1e12;
@@ -64,7 +62,6 @@ absl::Status Malformed(std::string_view what) {
 absl::Status OtherVersion() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "model-file-newer",
                  absl::StrCat("The model file is not of version ", kVersion,
-                              " or ", kNonNegativeVersion,
                               ": read it with the version of dpnmf that wrote "
                               "it."));
 }
@@ -164,10 +161,9 @@ absl::StatusOr<NamedItemModel> ParseNpz(std::string_view bytes) {
                          Member(members, "version"));
   DPNMF_ASSIGN_OR_RETURN(const std::int64_t version,
                          IntegerOfMember(version_npy, "version"));
-  if (version != kVersion && version != kNonNegativeVersion)
-    return OtherVersion();
+  if (version != kVersion) return OtherVersion();
   NamedItemModel named;
-  if (version == kNonNegativeVersion) {
+  if (members.contains("level")) {
     DPNMF_ASSIGN_OR_RETURN(const Eigen::VectorXd level,
                            ReadVector(members, "level"));
     if (level.size() != 1 || !(level(0) > 0))
@@ -298,16 +294,15 @@ class CsvReader {
     }
     const std::vector<std::string> words =
         absl::StrSplit(View(line_.substr(kFirstWords.size())), ", ");
-    const bool non_negative = words[0] == absl::StrCat(kNonNegativeVersion);
-    if (!non_negative && words[0] != absl::StrCat(kVersion))
-      return OtherVersion();
+    if (words[0] != absl::StrCat(kVersion)) return OtherVersion();
     const std::pair<std::string_view, double*> constants[] = {
         {"low ", &named_.model.low},
         {"high ", &named_.model.high},
         {"residual_stddev ", &named_.model.residual_stddev},
         {"level ", &named_.model.level}};
-    const std::size_t count = std::size(constants) - (non_negative ? 0 : 1);
-    bool fits = words.size() == 1 + count;
+    const std::size_t count = words.size() - 1;
+    const bool has_level = count == std::size(constants);
+    bool fits = has_level || count + 1 == std::size(constants);
     for (std::size_t i = 0; fits && i < count; ++i) {
       const auto& [name, value] = constants[i];
       const std::string_view word = words[i + 1];
@@ -317,8 +312,7 @@ class CsvReader {
       fits = number.has_value();
       if (fits) *value = *number;
     }
-    if (fits && non_negative == (named_.model.level > 0))
-      return absl::OkStatus();
+    if (fits && has_level == (named_.model.level > 0)) return absl::OkStatus();
     return LineMalformed(1, "lacks low, high, residual_stddev or level");
   }
 
@@ -430,14 +424,13 @@ absl::Status SetArray(std::string_view name, Eigen::MatrixXd values,
 
 std::string NpzText(const NamedItemModel& model) {
   NpzWriter archive;
-  const bool non_negative = model.model.level > 0;
-  archive.AddInteger("version", non_negative ? kNonNegativeVersion : kVersion);
+  archive.AddInteger("version", kVersion);
   Eigen::VectorXd range(2);
   range << model.model.low, model.model.high;
   archive.AddVector("rating_range", range);
   archive.AddVector("residual_stddev",
                     Eigen::VectorXd::Constant(1, model.model.residual_stddev));
-  if (non_negative)
+  if (model.model.level > 0)
     archive.AddVector("level", Eigen::VectorXd::Constant(1, model.model.level));
   archive.AddTexts("item", model.items);
   if (!model.names.empty()) archive.AddTexts("name", model.names);
@@ -454,8 +447,7 @@ std::string ItemCsvText(const NamedItemModel& model) {
   const ItemModel& m = model.model;
   std::string text = absl::StrFormat(
       "%s%d, low %.17g, high %.17g, residual_stddev %.17g",
-      std::string(kFirstWords), m.level > 0 ? kNonNegativeVersion : kVersion,
-      m.low, m.high, m.residual_stddev);
+      std::string(kFirstWords), kVersion, m.low, m.high, m.residual_stddev);
   if (m.level > 0) absl::StrAppendFormat(&text, ", level %.17g", m.level);
   text += "\nitem,name";
   for (const Column& column : kColumns)

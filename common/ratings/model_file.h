@@ -3,10 +3,10 @@
 // with nothing.
 //
 // .npz: arrays as numpy.load reads them
-//   version (1)         1; 2 for a non-negative model
+//   version (1)         1
 //   rating_range (2)    low, high
 //   residual_stddev (1)
-//   level (1)           ItemModel::level; of version 2
+//   level (1)           ItemModel::level; absent if it is 0
 //   item (D), name (D)  UTF-8; without names there is no `name`
 //   base, base_stddev, count, count_stddev, popularity (D)
 //   factors (D x q)     ItemModel::loadings; the first column: the own bias
@@ -14,7 +14,7 @@
 //
 // .csv: a line of constants, a header, then an item a line
 //   # dpnmf items, version 1, low 1, high 5, residual_stddev 0.87
-//   (version 2: then ", level 2")
+//   (a non-negative model: then ", level 2")
 //   item,name,base,base_stddev,count,count_stddev,popularity,factor1,...,
 //     ranking1,...
 #ifndef DPNMF_COMMON_RATINGS_MODEL_FILE_H_

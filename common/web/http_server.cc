@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 #include "common/threads/mutex.h"
 #include "common/web/reply.h"
@@ -148,16 +149,14 @@ class EventStream final : public EventWriter {
 // False if the machine has no [::1]: it knows no IPv6, or has it turned off. An
 // error of another kind does not show that.
 bool HasIpv6Loopback() {
-  const int probe = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (probe < 0) return errno != EAFNOSUPPORT;
+  const Descriptor probe(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!probe.ok()) return errno != EAFNOSUPPORT;
   sockaddr_in6 any_port{};
   any_port.sin6_family = AF_INET6;
   any_port.sin6_addr = in6addr_loopback;
-  const bool none = ::bind(probe, reinterpret_cast<const sockaddr*>(&any_port),
-                           sizeof any_port) != 0 &&
-                    errno == EADDRNOTAVAIL;
-  ::close(probe);
-  return !none;
+  return ::bind(probe.get(), reinterpret_cast<const sockaddr*>(&any_port),
+                sizeof any_port) == 0 ||
+         errno != EADDRNOTAVAIL;
 }
 
 // A socket that listens, with a server of its own: httplib has one for each.

@@ -4,14 +4,12 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/wire/matrix_stream.h"
 
 namespace dpnmf {
 namespace {
 
-absl::Status Malformed() {
-  return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
-                 "The server's model is incomplete; ask again.");
-}
+absl::Status Malformed() { return AnswerIncomplete("model"); }
 
 bool IsEmpty(const std::string& text) { return text.empty(); }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -88,6 +89,12 @@ absl::StatusOr<NoisedMatrix> EmptyPartOf(const v1::ReleasedPart& header) {
 }
 
 }  // namespace
+
+absl::Status AnswerIncomplete(std::string_view what) {
+  return Refusal(
+      absl::StatusCode::kDataLoss, "model-malformed",
+      absl::StrCat("The server's ", View(what), " is incomplete; ask again."));
+}
 
 bool WriteChunks(const Eigen::MatrixXd& matrix,
                  const std::function<bool(const v1::RealChunk&)>& write) {

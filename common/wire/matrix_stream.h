@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "Eigen/Core"
@@ -13,6 +14,10 @@
 #include "dpnmf/v1/matrix.pb.h"
 
 namespace dpnmf {
+
+// DATA_LOSS "model-malformed": an answer that lacks what its header declares or
+// the request asked for. what: "model".
+absl::Status AnswerIncomplete(std::string_view what);
 
 inline constexpr std::uint64_t kChunkEntries = 32'768;
 

@@ -46,8 +46,8 @@ bool IsFor(const v1::Receipt& receipt, const std::string& ledger_id,
   v1::Receipt expected = ReceiptOf(ledger_id, row);
   expected.set_public_key(receipt.public_key());
   expected.set_signature(receipt.signature());
-  // An analyst of an earlier version has dropped the mark of a void guarantee;
-  // a mark that is there is signed.
+  // A receipt of before the guarantee became void has no mark of it; a mark
+  // that is there is signed.
   if (receipt.has_void_since()) {
     expected.set_void_since(receipt.void_since());
     expected.set_void_signature(receipt.void_signature());

@@ -16,7 +16,6 @@ int main(int argc, char** argv) {
            .commands = dpnmf::curator::AllCommands()},
       .version = DPNMF_VERSION,
       .env_prefix = "DPNMF_CURATOR_",
-      .moved = {{"evaluate", "dpnmf-lab"}, {"factorize", "dpnmf-lab"}},
       .config = {.help = "Read flags from a TOML file ([serve] listen = ...)"}};
   return dpnmf::Main(program, argc, argv);
 }

@@ -40,13 +40,6 @@ std::string BackupReportText(const BackupReport& report) {
                          report.row_count, HexOf(report.head));
 }
 
-void WarnIfUnkeyed(const BackupReport& report) {
-  if (!report.unkeyed) return;
-  absl::FPrintF(stderr,
-                "dpnmf-curator: note: %s Make another, and delete this one.\n",
-                kUnkeyedBackup);
-}
-
 absl::Status Backup(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                          MakeBackup(options.data_dir, options.backup));
@@ -70,7 +63,6 @@ absl::Status Restore(const MaintenanceOptions& options) {
         const BackupReport report,
         CheckBackup(options.backup, anchor,
                     options.quick ? CheckDepth::kQuick : CheckDepth::kWhole));
-    WarnIfUnkeyed(report);
     Print(options.backup +
           (options.quick
                ? " has files of the right names and lengths, and the latest "
@@ -90,7 +82,6 @@ absl::Status Restore(const MaintenanceOptions& options) {
                   {"rows", static_cast<std::int64_t>(report.row_count)},
                   {"anchor", anchor.empty() ? std::string("none") : anchor}},
                  AuditSync::kDurable));
-  WarnIfUnkeyed(report);
   Print("restored " + options.data_dir + ": " + BackupReportText(report));
   return absl::OkStatus();
 }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
 #include "common/files/csv.h"
 #include "common/files/durable_file.h"
 #include "common/threads/interruption.h"
@@ -163,12 +163,7 @@ absl::Status ForAll(const RecommendFlags& flags, const ListOptions& options,
                     const Dataset& dataset, const OpenedRecommender& opened) {
   constexpr std::uint64_t kBlock = 1024;
   InterruptGently();
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start)
-        .count();
-  };
+  const Stopwatch watch;
   DPNMF_ASSIGN_OR_RETURN(GrowingFile file, GrowingFile::Create(flags.output));
   const NamedItemModel& model = opened.recommender.model();
   std::vector<std::string> titles;  // "id,name"
@@ -197,13 +192,13 @@ absl::Status ForAll(const RecommendFlags& flags, const ListOptions& options,
       block += *one;
     }
     DPNMF_RETURN_IF_ERROR(file.Append(block));
-    ShowProgress(begin + count, people, seconds());
+    ShowProgress(begin + count, people, watch.Seconds());
   }
   DPNMF_RETURN_IF_ERROR(file.Publish());
   absl::PrintF(
       "wrote %s: the lists of %d people in %.2f s. It is private data: each "
       "list may go to its person and to nobody else.\n",
-      flags.output, people, seconds());
+      flags.output, people, watch.Seconds());
   return absl::OkStatus();
 }
 

@@ -56,12 +56,6 @@ struct Curator {
   std::unique_ptr<Verification> verification;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<Metrics> metrics;
-
-  // Empty unless paced.
-  std::function<void()> AwaitTick() const {
-    if (pacer == nullptr) return {};
-    return [this] { pacer->AwaitTick(); };
-  }
 };
 
 absl::Status CheckDataDirectory(const std::string& data_dir) {
@@ -107,7 +101,7 @@ absl::Status StartVerification(Curator* curator) {
   verification.catalog = &curator->catalog;
   verification.ledger = curator->ledger.get();
   verification.file_key = curator->file_key;
-  verification.await_tick = curator->AwaitTick();
+  verification.pacer = curator->pacer.get();
   verification.failed = [] { kill(getpid(), SIGTERM); };
   DPNMF_ASSIGN_OR_RETURN(curator->verification,
                          Verification::Start(std::move(verification)));
@@ -269,7 +263,7 @@ absl::StatusOr<std::unique_ptr<ControlServer>> StartControl(
        [&options](const Dataset& dataset) {
          return CheckServable(options, dataset);
        },
-       curator->file_key, curator->AwaitTick()});
+       curator->file_key, curator->pacer.get()});
   handlers.merge(
       StatusHandlers(options, curator->ledger.get(), &curator->catalog));
   handlers.merge(TransformRecordHandlers(curator->audit.get()));

@@ -110,33 +110,10 @@ std::string NameOfRequest(const RunParameters& parameters, std::uint32_t draw) {
   return absl::StrCat(HexOf(HashOf(parameters)), " ", draw);
 }
 
-// The id that earlier versions gave the run: of public numbers alone, so that
-// anybody could compute it.
-std::string EarlierRunId(const RunParameters& parameters, std::uint32_t draw) {
-  const Digest request = HashOf(parameters);
-  return HexOf(Sha256()
-                   .AddString("dpnmf synthesise 1")
-                   .AddBytes(std::as_bytes(std::span(request)))
-                   .AddInteger(draw)
-                   .Finish())
-      .substr(0, 32);
-}
-
 // A function of the request and the operator's key: the same command finds its
-// release again, and no analyst can open a run of that id before. A run that
-// the operator opened under the earlier id keeps it.
+// release again, and no analyst can open a run of that id before.
 absl::StatusOr<std::string> RunIdOf(const SynthesiseOptions& options,
                                     const RunParameters& parameters) {
-  const std::string earlier = EarlierRunId(parameters, options.draw);
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
-                         LedgerPathsOf(options));
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
-                         Ledger::ReadRows(ledger_paths));
-  for (const LedgerRow& row : rows) {
-    if (row.kind == RowKind::kOpen && row.run_id == earlier &&
-        row.identity == kOperator)
-      return earlier;
-  }
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          LoadOrCreateFingerprintKey(options.data_dir));
   return HexOf(KeyedHashFor("dpnmf synthesise",

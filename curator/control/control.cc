@@ -12,12 +12,15 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
+#include "common/base/socket_io.h"
 #include "common/base/whole_number.h"
 #include "common/files/disk_error.h"
 #include "common/log/log.h"
@@ -33,22 +36,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongestRequest = 64 << 10;
 constexpr std::size_t kLongestAnswer = 64 << 20;
 constexpr std::chrono::seconds kOnePeer(5);  // to send, and to take, a line
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept
-      : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  int get() const { return number_; }
-  bool ok() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 // A socket's address has 108 bytes: the directory is named by a descriptor.
 struct ControlAddress {
@@ -71,29 +58,13 @@ Descriptor NewSocket(int flags = 0) {
   return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
 }
 
-// Waits until `descriptor` is ready for `events`, `stop` is readable or the
-// moment has come; true for the first.
-bool Await(int descriptor, short events, int stop, Clock::time_point until) {
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    if (left.count() <= 0) return false;
-    pollfd both[] = {{descriptor, events, 0}, {stop, POLLIN, 0}};
-    const int ready =
-        ::poll(both, 2,
-               static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
-    if (ready < 0 && errno != EINTR) return false;
-    if (ready > 0 && both[1].revents != 0) return false;
-    if (ready > 0 && both[0].revents != 0) return true;
-  }
-}
-
 // A line without its end; false if none comes in time or it is too long.
-bool ReadLine(int descriptor, int stop, Clock::time_point until,
-              std::size_t longest, std::string* line) {
+bool ReadLine(int descriptor, int stop, SteadyTime until, std::size_t longest,
+              std::string* line) {
   char buffer[4096];
   for (;;) {
-    if (!Await(descriptor, POLLIN, stop, until)) return false;
+    if (AwaitEvents(descriptor, POLLIN, until, stop) != Transfer::kDone)
+      return false;
     const ssize_t count =
         ::recv(descriptor, buffer, sizeof(buffer), MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -109,17 +80,10 @@ bool ReadLine(int descriptor, int stop, Clock::time_point until,
   }
 }
 
-bool SendAll(int descriptor, int stop, Clock::time_point until,
-             std::string_view bytes) {
-  while (!bytes.empty()) {
-    if (!Await(descriptor, POLLOUT, stop, until)) return false;
-    const ssize_t count = ::send(descriptor, bytes.data(), bytes.size(),
-                                 MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
+bool SendLine(int descriptor, int stop, SteadyTime until,
+              std::string_view line) {
+  return SendAll(descriptor, std::as_bytes(std::span(line)), until, stop) ==
+         Transfer::kDone;
 }
 
 std::string LineOf(const json& object) {
@@ -226,8 +190,9 @@ struct ControlServer::State {
 
   void Run() const {
     while (!Stopping(0)) {
-      if (!Await(listener.get(), POLLIN, stop.get(),
-                 Clock::now() + std::chrono::hours(1)))
+      if (AwaitEvents(listener.get(), POLLIN,
+                      Clock::now() + std::chrono::hours(1),
+                      stop.get()) != Transfer::kDone)
         continue;
       const Descriptor peer(
           ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -254,7 +219,7 @@ struct ControlServer::State {
                   &line))
       return;
     const std::string answer = LineOf(AnswerOf(Call(handlers, line)));
-    if (!SendAll(peer, stop.get(), Clock::now() + kOnePeer, answer))
+    if (!SendLine(peer, stop.get(), Clock::now() + kOnePeer, answer))
       LogInfo("an answer on the control socket was not taken");
   }
 
@@ -298,9 +263,8 @@ absl::StatusOr<json> AskControl(const std::string& data_dir,
     return NotRunning(data_dir);
   const auto until = Clock::now() + timeout;
   std::string line;
-  constexpr int kNever = -1;  // poll leaves it out
-  if (!SendAll(peer.get(), kNever, until, LineOf(request)) ||
-      !ReadLine(peer.get(), kNever, until, kLongestAnswer, &line))
+  if (!SendLine(peer.get(), kNoStop, until, LineOf(request)) ||
+      !ReadLine(peer.get(), kNoStop, until, kLongestAnswer, &line))
     return ControlFailed();
   const json answer = json::parse(line, nullptr, false);
   try {

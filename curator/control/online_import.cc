@@ -120,7 +120,7 @@ absl::StatusOr<json> Reload(const OnlineImports& context, const json& request) {
         VerifyDataset(*entry.dataset, *context.ledger, context.file_key));
     entry.verified = true;
   }
-  if (!entries.empty() && context.await_tick) context.await_tick();
+  if (!entries.empty()) AwaitTick(context.pacer);
   json added = json::array();
   for (CatalogEntry& entry : entries) {
     const std::string name = entry.dataset->description().name;

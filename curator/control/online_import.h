@@ -26,6 +26,7 @@
 #include "curator/control/control.h"
 #include "curator/ledger/ledger.h"
 #include "curator/session/catalog.h"
+#include "curator/session/pacing.h"
 
 namespace dpnmf::curator {
 
@@ -39,9 +40,8 @@ struct OnlineImports {
   // Further check that a served data set must satisfy; may be empty.
   std::function<absl::Status(const Dataset&)> check;
   Digest file_key{};  // KeyOfFiles, curator/import/people/fingerprint.h
-  // Called before new data sets begin to be served; may be empty. In paced mode
-  // it waits for a tick.
-  std::function<void()> await_tick;
+  // New data sets begin to be served at a tick; null: at once.
+  const Pacer* pacer = nullptr;
 };
 
 // "check", "declare" and "reload". The latter two write an audit entry before

@@ -76,8 +76,7 @@ struct DatasetDescription {
   bool is_public = false;
   bool sparse = false;
   std::optional<RatingScale> ratings = std::nullopt;  // of ratings alone
-  // features.txt is public. Data sets that were imported by older programs have
-  // such a file without this.
+  // There is a features.txt, which is public.
   bool named_features = false;
   std::optional<ClassFacts> classes = std::nullopt;
   std::optional<EntryRange> range = std::nullopt;

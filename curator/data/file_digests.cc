@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
 #include "common/base/whole_number.h"
@@ -160,11 +160,10 @@ FileContent ContentOf(std::string_view head, std::span<const std::byte> body) {
 
 absl::StatusOr<FileContent> ReadContent(const std::string& path,
                                         const std::function<bool()>& stop) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return StorageFailed("open", path);
-  const absl::Cleanup closed = [file] { close(file); };
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok()) return StorageFailed("open", path);
   // Advice may be ignored; a failure changes nothing but speed.
-  (void)posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL);
+  (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   FileContent content;
   Sha256 hash;
   std::vector<std::byte> piece(kPiece);
@@ -173,12 +172,12 @@ absl::StatusOr<FileContent> ReadContent(const std::string& path,
       return Refusal(absl::StatusCode::kCancelled, "cancelled",
                      "The check of the files was stopped.");
     }
-    const ssize_t count = read(file, piece.data(), piece.size());
+    const ssize_t count = read(file.get(), piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return StorageFailed("read", path);
     if (count == 0) break;
     hash.AddBytes(std::span(piece).first(static_cast<std::size_t>(count)));
-    (void)posix_fadvise(file, static_cast<off_t>(content.bytes), count,
+    (void)posix_fadvise(file.get(), static_cast<off_t>(content.bytes), count,
                         POSIX_FADV_DONTNEED);
     content.bytes += static_cast<std::uint64_t>(count);
   }

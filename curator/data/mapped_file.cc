@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/base/descriptor.h"
 #include "common/files/disk_error.h"
 
 namespace dpnmf::curator {
@@ -24,22 +25,15 @@ std::size_t ReadAheadLimit() {
 }  // namespace
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return StorageFailed("open", path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok()) return StorageFailed("open", path);
   struct stat facts;
-  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    close(file);
-    return StorageFailed("read", path, S_ISREG(facts.st_mode) ? errno : EISDIR);
-  }
+  if (fstat(file.get(), &facts) != 0) return StorageFailed("read", path);
+  if (!S_ISREG(facts.st_mode)) return StorageFailed("read", path, EISDIR);
   const auto size = static_cast<std::size_t>(facts.st_size);
-  if (size == 0) {
-    close(file);
-    return MappedFile(path, {});
-  }
-  void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
-  const int error = errno;
-  close(file);
-  if (address == MAP_FAILED) return StorageFailed("map", path, error);
+  if (size == 0) return MappedFile(path, {});
+  void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (address == MAP_FAILED) return StorageFailed("map", path);
   // Advice may be ignored; a failure changes nothing but speed.
   (void)madvise(address, size,
                 size <= ReadAheadLimit() ? MADV_WILLNEED : MADV_SEQUENTIAL);

@@ -14,8 +14,7 @@ namespace {
 
 using ShardsFile = nlohmann::ordered_json;
 
-// Data sets in parts have the second one.
-constexpr std::uint64_t kShardsVersion = 1, kPartsVersion = 3;
+constexpr std::uint64_t kShardsVersion = 1;
 // More than any data set has.
 constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 41;
 
@@ -33,8 +32,7 @@ std::vector<Digest> DecodeParts(const ShardsFile& list) {
 // Throws if a field is missing or of a wrong type.
 Shards DecodeShards(const std::string& text) {
   const ShardsFile json = ShardsFile::parse(text);
-  const auto version = WholeNumberOf(json.at("format_version"));
-  if (version != kShardsVersion && version != kPartsVersion)
+  if (WholeNumberOf(json.at("format_version")) != kShardsVersion)
     throw std::invalid_argument("another program version wrote it");
   Shards shards;
   for (const ShardsFile& shard : json.at("columns")) {
@@ -44,7 +42,8 @@ Shards DecodeShards(const std::string& text) {
   }
   if (shards.columns.empty() || shards.columns.size() > kMostShards)
     throw std::invalid_argument("there must be 1 to 4096 shards");
-  if (version == kShardsVersion) return shards;
+  const bool in_parts = json.size() > 2;
+  if (!in_parts) return shards;
   shards.parts = DecodeParts(json.at("parts"));
   shards.files = DecodeParts(json.at("files"));
   if (shards.parts.size() != shards.columns.size() ||
@@ -70,9 +69,8 @@ std::string PartName(std::uint64_t first, std::uint64_t columns) {
 }
 
 std::string ShardsJson(const Shards& shards) {
-  ShardsFile json = {
-      {"format_version", shards.parts.empty() ? kShardsVersion : kPartsVersion},
-      {"columns", shards.columns}};
+  ShardsFile json = {{"format_version", kShardsVersion},
+                     {"columns", shards.columns}};
   if (!shards.parts.empty()) {
     json["parts"] = json["files"] = ShardsFile::array();
     for (const Digest& part : shards.parts)

@@ -74,9 +74,7 @@ DatasetFacts DatasetOfJson(const Json& json) {
   for (const Json& size : json.at("class_sizes"))
     facts.classes->sizes.push_back(
         size.get_ref<const Json::number_unsigned_t&>());
-  // Earlier programs did not write it.
-  if (json.contains("labels_public") &&
-      json.at("labels_public").get<bool>() == facts.classes->sizes.empty())
+  if (json.at("labels_public").get<bool>() == facts.classes->sizes.empty())
     throw std::invalid_argument("its class sizes and labels_public differ");
   if (json.contains("range")) {
     const Json& range = json.at("range");

@@ -29,7 +29,7 @@ namespace {
 using PartJson = nlohmann::ordered_json;
 
 constexpr char kPartEnding[] = ".part";
-constexpr std::uint64_t kPartVersion = 2;
+constexpr std::uint64_t kPartVersion = 1;
 
 // A record: one line of JSON, the people (PeopleBytes), the HMAC of each
 // column, SHA-256 of all that.

@@ -22,8 +22,8 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::string_view kSumsMagic = "dpnmf-sums";
-constexpr std::uint64_t kSumsVersion = 2;  // on all features
-constexpr std::uint64_t kSumsOnRowsVersion = 3;
+constexpr std::uint64_t kSumsVersion = 1;
+constexpr std::string_view kRowsWord = "rows";
 
 absl::Status SumsFileMalformed(const char* problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "sums-file-malformed",
@@ -108,7 +108,7 @@ std::optional<PersonFingerprint> FingerprintOfHex(std::string_view hex) {
 
 // "rows M R ..."
 bool ReadRowsLine(SumsReader* reader, std::vector<std::uint32_t>* rows) {
-  if (reader->Word() != "rows") return false;
+  if (reader->Word() != kRowsWord) return false;
   const auto count = reader->Number<std::uint64_t>();
   if (!count || *count < 1 || *count > kMaxMomentRows) return false;
   for (std::uint64_t i = 0; i < *count; ++i) {
@@ -132,9 +132,7 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
   const std::string_view begin = reader->left();
   PeopleSums sums;
   if (reader->Word() != kSumsMagic) return std::nullopt;
-  const auto version = reader->Number<std::uint64_t>();
-  const bool on_rows = version == kSumsOnRowsVersion;
-  if (version != kSumsVersion && !on_rows) return std::nullopt;
+  if (reader->Number<std::uint64_t>() != kSumsVersion) return std::nullopt;
   sums.features = reader->Number<std::uint64_t>().value_or(0);
   const auto people = reader->Number<std::uint64_t>();
   const auto bits = reader->Number<int>();
@@ -147,7 +145,9 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
       !bits || !bound || !normalisation || !key_check || !ids || !parts ||
       !reader->EndOfLine())
     return std::nullopt;
-  if (on_rows && !ReadRowsLine(reader, &sums.moment_rows)) return std::nullopt;
+  if (reader->left().starts_with(kRowsWord) &&
+      !ReadRowsLine(reader, &sums.moment_rows))
+    return std::nullopt;
   if (!AreRowsOfSums(sums.moment_rows, sums.features) ||
       reader->Word() != "sums")
     return std::nullopt;
@@ -288,15 +288,15 @@ void SealPart(PeopleSums* part) {
 }
 
 std::string PeopleSumsText(const PeopleSums& sums) {
-  const bool on_rows = !sums.moment_rows.empty();
   std::string text = absl::StrCat(
-      std::string(kSumsMagic), " ", on_rows ? kSumsOnRowsVersion : kSumsVersion,
-      " ", sums.features, " ", sums.people, " ", sums.bits, " ",
+      std::string(kSumsMagic), " ", kSumsVersion, " ", sums.features, " ",
+      sums.people, " ", sums.bits, " ",
       absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)), " ",
       std::string(NameOf(sums.normalisation)), " ", HexOf(sums.key_check), " ",
       sums.ids.size(), " ", sums.parts.size());
-  if (on_rows) {
-    absl::StrAppend(&text, "\nrows ", sums.moment_rows.size());
+  if (!sums.moment_rows.empty()) {
+    absl::StrAppend(&text, "\n", std::string(kRowsWord), " ",
+                    sums.moment_rows.size());
     for (const std::uint32_t row : sums.moment_rows)
       absl::StrAppend(&text, " ", row);
   }

@@ -4,7 +4,7 @@
 //
 // A text of one or more blocks of lines:
 //
-//   dpnmf-sums 2 D PEOPLE BITS BOUND l2|none KEY_CHECK IDS PARTS
+//   dpnmf-sums 1 D PEOPLE BITS BOUND l2|none KEY_CHECK IDS PARTS
 //   sums S ...       S_v, D of them, in units of 2^-BITS; then S_G, the upper
 //                    triangle by columns, in units of 4^-BITS
 //   row HEX          of each person: the keyed fingerprint of the column
@@ -13,12 +13,9 @@
 //   part HEX         PARTS of them: of each part that was added up: SealPart
 //   end HEX          SHA-256 of the lines before it
 //
-// If S_G is on some of the features, the version is 3, and the second line is
+// If S_G is on some of the features, the second line is
 //
 //   rows M R ...     M features, from 0, ascending; M below D
-//
-// Sums on all features are written as version 2, so that a part has the same
-// digest whichever program made it.
 #ifndef DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
 #define DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
 

@@ -20,14 +20,7 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr char kLedgerFile[] = "ledger.sqlite";
-constexpr int kFirstSchemaVersion = 1;
-// With rows about publications.
-constexpr int kPublicationsVersion = 2;
-// With partitions of people: what a charge counts for depends on them.
-constexpr int kPartitionsVersion = 3;
-// With digests of data sets' files.
-constexpr int kDatasetsVersion = 4;
-constexpr int kSchemaVersion = kDatasetsVersion;
+constexpr int kSchemaVersion = 1;
 constexpr int kBusyTimeoutMs = 2000;
 
 struct SchemaObject {
@@ -51,25 +44,6 @@ constexpr SchemaObject kSchema[] = {
      "CREATE TRIGGER ledger_keeps_values BEFORE UPDATE ON ledger BEGIN SELECT "
      "RAISE(ABORT, 'the ledger is append-only'); END"},
 };
-int SchemaVersionOf(const LedgerRow& row) {
-  switch (row.kind) {
-    case RowKind::kVoid:
-    case RowKind::kOverlap:
-      return kPublicationsVersion;
-    case RowKind::kPartition:
-      return kPartitionsVersion;
-    case RowKind::kDataset:
-      return kDatasetsVersion;
-    case RowKind::kPopulation: {
-      const auto policy = ParsePolicy(row.population, row.detail);
-      return policy.has_value() && policy->partitions.any()
-                 ? kPartitionsVersion
-                 : kFirstSchemaVersion;
-    }
-    default:
-      return kFirstSchemaVersion;
-  }
-}
 
 constexpr char kColumns[] =
     "sequence, kind, unix_seconds, population, identity, run_id, round, "
@@ -251,8 +225,7 @@ absl::StatusOr<bool> LedgerTable::IsNew() {
 }
 
 absl::Status LedgerTable::CheckStructure() {
-  const int version = IntegerPragma(*database_, "user_version");
-  if (version < kFirstSchemaVersion || version > kSchemaVersion)
+  if (IntegerPragma(*database_, "user_version") != kSchemaVersion)
     return Damaged("it has no schema version");
   SQLite::Statement listing(
       *database_, "SELECT name, sql FROM sqlite_schema ORDER BY name");
@@ -279,11 +252,10 @@ absl::Status LedgerTable::ForEachRow(
     SQLite::Statement rows(*database_, absl::StrCat("SELECT ", kColumns,
                                                     " FROM ledger ORDER BY "
                                                     "sequence"));
-    const int version = IntegerPragma(*database_, "user_version");
     std::uint64_t last = 0;
     while (rows.executeStep()) {
       const std::optional<LedgerRow> row = RowOf(rows);
-      if (!row.has_value() || SchemaVersionOf(*row) > version)
+      if (!row.has_value())
         return Damaged(absl::StrCat("row ", last + 1, " is not readable"));
       DPNMF_RETURN_IF_ERROR(visit(*row));
       last = row->sequence;
@@ -309,24 +281,13 @@ absl::StatusOr<LedgerRow> LedgerTable::Read(std::uint64_t sequence) {
 WriteOutcome LedgerTable::CreateWith(const LedgerRow& first) {
   return WriteInTransaction([&] {
     for (const SchemaObject& object : kSchema) database_->exec(object.sql);
-    SetSchemaVersion(kFirstSchemaVersion);
+    database_->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
     Insert(first);
   });
 }
 
-void LedgerTable::SetSchemaVersion(int version) {
-  database_->exec(absl::StrCat("PRAGMA user_version = ", version));
-}
-
 WriteOutcome LedgerTable::Append(const LedgerRow& row) {
-  return WriteInTransaction([&] {
-    const int version = SchemaVersionOf(row);
-    if (version > kFirstSchemaVersion &&
-        IntegerPragma(*database_, "user_version") < version) {
-      SetSchemaVersion(version);
-    }
-    Insert(row);
-  });
+  return WriteInTransaction([&] { Insert(row); });
 }
 
 WriteOutcome LedgerTable::WriteInTransaction(

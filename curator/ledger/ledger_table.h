@@ -1,10 +1,8 @@
 // The SQLite table that holds the ledger's rows. Knows nothing of their rules.
 //
 // WAL, synchronous=FULL; one STRICT table; PRAGMA user_version is the version
-// of the schema: 1, or 2 from the first row of kind kVoid or kOverlap on, or 3
-// from the first population with partitions on, so that programs which do not
-// know these refuse the ledger as newer. Triggers refuse UPDATE and DELETE,
-// against accidents.
+// of the schema, 1: a program that does not know the version refuses the
+// ledger. Triggers refuse UPDATE and DELETE, against accidents.
 #ifndef DPNMF_CURATOR_LEDGER_LEDGER_TABLE_H_
 #define DPNMF_CURATOR_LEDGER_LEDGER_TABLE_H_
 
@@ -61,7 +59,6 @@ class LedgerTable {
       : database_(std::move(database)) {}
   absl::Status CheckStructure();
   WriteOutcome WriteInTransaction(const std::function<void()>& write);
-  void SetSchemaVersion(int version);
   void Insert(const LedgerRow& row);
 
   std::unique_ptr<SQLite::Database> database_;

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -36,8 +35,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr char kManifest[] = "manifest.json";
-constexpr std::uint64_t kFormat = 2;
-constexpr std::uint64_t kUnkeyedFormat = 1;
+constexpr std::uint64_t kFormat = 1;
 constexpr char kKeyFile[] = "fingerprint.key";
 constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
 // Copies that are begun while files are removed or renamed.
@@ -45,7 +43,7 @@ constexpr int kTries = 4;
 
 struct File {
   std::uint64_t size = 0;
-  std::string hash;  // keyed, but for kUnkeyedFormat
+  std::string hash;  // keyed
 };
 using Files = std::map<std::string, File>;  // by path below the directory
 
@@ -62,10 +60,9 @@ Digest ManifestKey(const FingerprintKey& key) {
                     std::as_bytes(std::span(kPurpose)));
 }
 
-// key: ManifestKey; nothing for kUnkeyedFormat.
-File FileOf(const FileContent& content, const std::optional<Digest>& key) {
-  return {content.bytes,
-          HexOf(key.has_value() ? KeyedDigest(content, *key) : content.sha256)};
+// key: ManifestKey.
+File FileOf(const FileContent& content, const Digest& key) {
+  return {content.bytes, HexOf(KeyedDigest(content, key))};
 }
 
 // Durable on return, with its directory.
@@ -274,7 +271,6 @@ std::uint64_t Whole(const json& object, const char* key) {
 struct Manifest {
   std::uint64_t rows = 0;
   std::string head;
-  bool unkeyed = false;
   Files files;
 };
 
@@ -297,9 +293,9 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
                                   " was made by a newer program: install that "
                                   "version."));
     }
+    if (format < kFormat)
+      return BackupDamaged(backup, "its manifest has no format");
     Manifest manifest;
-    manifest.unkeyed = format == kUnkeyedFormat;
-    const char* const hash = manifest.unkeyed ? "sha256" : "hmac_sha256";
     manifest.rows = Whole(root, "rows");
     manifest.head = root.at("head").get<std::string>();
     for (const auto& [name, file] : root.at("files").items()) {
@@ -307,11 +303,11 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
         return BackupDamaged(backup,
                              "its manifest contains an unexpected path");
       manifest.files[name] = {Whole(file, "size"),
-                              file.at(hash).get<std::string>()};
+                              file.at("hmac_sha256").get<std::string>()};
     }
     if (!manifest.files.contains(kLedgerFile))
       return BackupDamaged(backup, "its manifest does not contain the ledger");
-    if (!manifest.unkeyed && !manifest.files.contains(kKeyFile))
+    if (!manifest.files.contains(kKeyFile))
       return BackupDamaged(backup, "its manifest does not contain the key");
     return manifest;
   } catch (const json::exception&) {
@@ -330,10 +326,8 @@ absl::StatusOr<FingerprintKey> KeyForBackup(const std::string& data_dir,
                               "earlier backup before you make another."));
 }
 
-// The key that a backup was made with; nothing for kUnkeyedFormat.
-absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
-                                                    const Manifest& manifest) {
-  if (manifest.unkeyed) return std::nullopt;
+// The key that a backup was made with.
+absl::StatusOr<Digest> ManifestKeyOf(const std::string& backup) {
   std::error_code failure;
   if (fs::exists(absl::StrCat(backup, "/", kKeyFile), failure)) {
     const auto key = LoadOrCreateFingerprintKey(backup);
@@ -434,8 +428,7 @@ absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
                                          const std::string& anchor_directory,
                                          CheckDepth depth) {
   DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
-  DPNMF_ASSIGN_OR_RETURN(const std::optional<Digest> key,
-                         ManifestKeyOf(backup, manifest));
+  DPNMF_ASSIGN_OR_RETURN(const Digest key, ManifestKeyOf(backup));
   // Each file is read once, for the manifest and for the ledger.
   Contents contents;
   for (const auto& [name, expected] : manifest.files) {
@@ -459,9 +452,7 @@ absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
     return BackupDamaged(backup, "its ledger is not the one of its manifest");
   }
   DPNMF_RETURN_IF_ERROR(CheckDatasets(backup, audit, depth, contents));
-  BackupReport report = ReportOf(audit, manifest.files);
-  report.unkeyed = manifest.unkeyed;
-  return report;
+  return ReportOf(audit, manifest.files);
 }
 
 absl::StatusOr<BackupReport> RestoreBackup(

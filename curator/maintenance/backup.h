@@ -8,9 +8,8 @@
 // nothing else. The hashes show damage; they do not show that somebody who may
 // write the backup changed it.
 //
-// Manifests of format 1 have plain SHA-256 hashes and are still read. It holds
-// no anchor: whether it is the latest state is for the anchor on the other
-// volume to say, and a restore asks it before anything is written.
+// It holds no anchor: whether it is the latest state is for the anchor on the
+// other volume to say, and a restore asks it before anything is written.
 #ifndef DPNMF_CURATOR_MAINTENANCE_BACKUP_H_
 #define DPNMF_CURATOR_MAINTENANCE_BACKUP_H_
 
@@ -27,18 +26,11 @@ struct BackupReport {
   Digest head{};
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
-  // The manifest is of format 1: its hashes have no key.
-  bool unkeyed = false;
   // MakeBackup: an error if a data set is not the one of the ledger. The backup
   // is made all the same, because the ledger is worth it; RestoreBackup refuses
   // it with this error.
   absl::Status datasets = absl::OkStatus();
 };
-
-// Sentence for the operator of a backup whose hashes have no key.
-inline constexpr char kUnkeyedBackup[] =
-    "An earlier version made the backup's manifest: its hashes have no key, so "
-    "anybody who sees them can test guesses about the data.";
 
 // Copies `data_dir` to `output`, which must not exist; a server may run
 // meanwhile. The ledger is copied first, in one snapshot, and verified;

@@ -326,16 +326,16 @@ void AddPublications(const std::string& data_dir, const LedgerAudit& audit,
 }
 
 void AddAllowList(const std::string& path, CheckList* checks) {
-  const absl::StatusOr<ParsedAllowList> list =
+  const absl::StatusOr<std::vector<Grant>> grants =
       ReadAllowList(path, kCuratorAllowList);
   if (checks->Add(
           "allow-list",
           Judged(
-              list.status(),
-              StrCat(list.ok() ? list->grants.size() : 0, " entries."),
+              grants.status(),
+              StrCat(grants.ok() ? grants->size() : 0, " entries."),
               "Access is denied to everyone until the file is corrected."))) {
     checks->Add("allow-list mode", NotWritableByOthers(path));
-    checks->Add("grants", WidthOf(list->grants));
+    checks->Add("grants", WidthOf(*grants));
   }
 }
 
@@ -362,7 +362,6 @@ Finding LatestBackup(const std::string& backup, bool quick, std::int64_t now) {
   const absl::StatusOr<BackupReport> report =
       CheckBackup(backup, "", quick ? CheckDepth::kQuick : CheckDepth::kWhole);
   if (!report.ok()) return Bad(report.status().message(), "Make another.");
-  if (report->unkeyed) return Doubtful(kUnkeyedBackup, "Make another.");
   struct stat info {};
   stat((backup + "/manifest.json").c_str(), &info);
   const std::int64_t days = (now - info.st_mtime) / kSecondsPerDay;

@@ -185,8 +185,7 @@ absl::StatusOr<json> CuratorStatus::Identities() const {
                          {"message", std::string(list.status().message())}};
   std::vector<std::pair<std::string, const Grant*>> all;
   if (list.ok())
-    for (const Grant& grant : list->grants)
-      all.emplace_back(grant.identity, &grant);
+    for (const Grant& grant : *list) all.emplace_back(grant.identity, &grant);
   for (const auto& seen : seen_) {
     const bool known =
         std::any_of(all.begin(), all.end(),

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/utf8.h"
@@ -38,15 +39,11 @@ absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kFailedPrecondition, code, sentence);
 }
 
-absl::Status Malformed(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::Status CheckOptions(const PublishOptions& options) {
   if (!IsName(options.name)) {
-    return Malformed("name-malformed",
-                     "`--name` must be 1 to 64 of the characters a-z 0-9 . _ - "
-                     "and begin with a letter or digit.");
+    return BadInput("name-malformed",
+                    "`--name` must be 1 to 64 of the characters a-z 0-9 . _ - "
+                    "and begin with a letter or digit.");
   }
   if (options.approver.empty()) {
     return Refused("approval-missing",
@@ -55,7 +52,7 @@ absl::Status CheckOptions(const PublishOptions& options) {
   }
   if (options.approver.size() > kLongestApprover ||
       !IsPlainText(options.approver)) {
-    return Malformed(
+    return BadInput(
         "approver-malformed",
         absl::StrCat(
             "The name of the person who approves must be plain text of 1 to ",
@@ -63,8 +60,8 @@ absl::Status CheckOptions(const PublishOptions& options) {
   }
   const double accepted = options.accepted_linkage.value_or(1);
   if (!(accepted > 0 && accepted <= 1)) {
-    return Malformed("linkage-out-of-range",
-                     "`--accept-linkage` must be above 0 and at most 1.");
+    return BadInput("linkage-out-of-range",
+                    "`--accept-linkage` must be above 0 and at most 1.");
   }
   return absl::OkStatus();
 }
@@ -351,7 +348,7 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
   }
   for (const std::string& population : others) {
     if (overlaps.contains(population)) continue;
-    return Malformed(
+    return BadInput(
         "flag-unused",
         absl::StrCat("There is no overlap to accept with population ",
                      population,
@@ -456,10 +453,10 @@ absl::StatusOr<PublishedTable> PublishSynthetic(const PublishOptions& options,
                                                 const StoredDraft& stored,
                                                 Ledger* ledger) {
   if (!options.void_guarantees.empty() || !options.accept_overlaps.empty()) {
-    return Malformed("flag-unused",
-                     "A table drawn from a charged release keeps the "
-                     "guarantee: leave out --void-guarantee and "
-                     "--accept-overlap.");
+    return BadInput("flag-unused",
+                    "A table drawn from a charged release keeps the "
+                    "guarantee: leave out --void-guarantee and "
+                    "--accept-overlap.");
   }
   DPNMF_ASSIGN_OR_RETURN(
       const LedgerRow row,

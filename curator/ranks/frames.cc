@@ -1,11 +1,9 @@
 #include "curator/ranks/frames.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 
@@ -176,66 +174,12 @@ namespace {
 
 constexpr int kSocketRoom = 4 << 20;
 
-// kDone once the socket is ready for `events`.
-Transfer AwaitEvents(int descriptor, short events, SteadyTime deadline) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return Transfer::kTimeout;
-    pollfd asked{.fd = descriptor, .events = events, .revents = 0};
-    const int ready = poll(&asked, 1,
-                           static_cast<int>(std::min<std::int64_t>(
-                               left.count(), std::numeric_limits<int>::max())));
-    if (ready > 0) return Transfer::kDone;
-    if (ready < 0 && errno != EINTR) return Transfer::kClosed;
-  }
-}
-
-// Calls of send or recv until all is done.
-template <typename Call>
-Transfer TransferAll(int descriptor, short events, std::size_t size,
-                     SteadyTime deadline, const Call& call) {
-  for (std::size_t done = 0; done < size;) {
-    const Transfer ready = AwaitEvents(descriptor, events, deadline);
-    if (ready != Transfer::kDone) return ready;
-    const ssize_t now = call(done, size - done);
-    if (now > 0) {
-      done += static_cast<std::size_t>(now);
-    } else if (now == 0 || (errno != EINTR && errno != EAGAIN)) {
-      return Transfer::kClosed;
-    }
-  }
-  return Transfer::kDone;
-}
-
 }  // namespace
 
 void WidenSocket(int descriptor) {
   for (const int option : {SO_SNDBUF, SO_RCVBUF})
     setsockopt(descriptor, SOL_SOCKET, option, &kSocketRoom,
                sizeof kSocketRoom);
-}
-
-Transfer SendAll(int descriptor, std::span<const std::byte> bytes,
-                 SteadyTime deadline) {
-  return TransferAll(descriptor, POLLOUT, bytes.size(), deadline,
-                     [&](std::size_t from, std::size_t size) {
-                       return send(descriptor, bytes.data() + from, size,
-                                   MSG_NOSIGNAL | MSG_DONTWAIT);
-                     });
-}
-
-Transfer ReceiveAll(int descriptor, std::span<std::byte> bytes,
-                    SteadyTime deadline) {
-  return TransferAll(descriptor, POLLIN, bytes.size(), deadline,
-                     [&](std::size_t from, std::size_t size) {
-                       return recv(descriptor, bytes.data() + from, size,
-                                   MSG_DONTWAIT);
-                     });
-}
-
-Transfer AwaitReadable(int descriptor, SteadyTime deadline) {
-  return AwaitEvents(descriptor, POLLIN, deadline);
 }
 
 }  // namespace dpnmf::curator

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/socket_io.h"
 #include "common/crypto/sha256.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
@@ -71,21 +72,9 @@ struct Hello {
 
 // ---- Descriptors
 
-enum class Transfer { kDone, kClosed, kTimeout };
-
 // Room in the socket for whole commands and answers of usual sizes, as far as
 // the system gives it: each stop on the way is a change of processes.
 void WidenSocket(int descriptor);
-
-// All of the bytes to or from a socket, until the deadline; kClosed also if the
-// system reports an error. A peer that is gone raises no signal.
-using SteadyTime = std::chrono::steady_clock::time_point;
-Transfer SendAll(int descriptor, std::span<const std::byte> bytes,
-                 SteadyTime deadline);
-Transfer ReceiveAll(int descriptor, std::span<std::byte> bytes,
-                    SteadyTime deadline);
-// Waits until there is something to read.
-Transfer AwaitReadable(int descriptor, SteadyTime deadline);
 
 }  // namespace dpnmf::curator
 

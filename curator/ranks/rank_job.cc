@@ -23,6 +23,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 #include "common/files/read_file.h"
 #include "common/log/log.h"
@@ -122,12 +123,10 @@ void RemoveOldPlaces() {
       const std::string name = std::filesystem::path(place).filename();
       if (!name.starts_with(kPlacePrefix)) continue;
       // Those of other users stay.
-      const int lock =
-          open((place + kPlaceLock).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-      if (lock < 0) continue;
-      if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+      const Descriptor lock(
+          open((place + kPlaceLock).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+      if (lock.ok() && flock(lock.get(), LOCK_EX | LOCK_NB) == 0)
         std::filesystem::remove_all(place, error);
-      close(lock);
     }
   }
 }
@@ -159,19 +158,17 @@ absl::StatusOr<Place> PrivatePlace() {
       "there is no usable directory for a socket in /dev/shm or /tmp");
 }
 
-absl::StatusOr<int> Listen(const std::string& path) {
+absl::StatusOr<Descriptor> Listen(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener >= 0 &&
-      bind(listener, reinterpret_cast<const sockaddr*>(&address),
+  Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (listener.ok() &&
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address),
            sizeof address) == 0 &&
-      listen(listener, 1) == 0)
+      listen(listener.get(), 1) == 0)
     return listener;
-  const std::string problem = std::strerror(errno);
-  if (listener >= 0) close(listener);
-  return RanksMissing("cannot listen at " + path + ": " + problem);
+  return RanksMissing("cannot listen at " + path + ": " + std::strerror(errno));
 }
 
 // The loader takes no names with blanks or colons, and goes on without a file
@@ -328,8 +325,8 @@ absl::Status RankJob::Greet(int listener, Process* process) {
   // The job may end before it says anything.
   constexpr auto kLook = std::chrono::milliseconds(100);
   for (;;) {
-    const Transfer ready = AwaitReadable(
-        listener, std::min(deadline, steady_clock::now() + kLook));
+    const Transfer ready = AwaitEvents(
+        listener, POLLIN, std::min(deadline, steady_clock::now() + kLook));
     if (ready == Transfer::kDone) break;
     siginfo_t gone{};
     if (waitid(P_PID, static_cast<id_t>(process->pid), &gone,
@@ -376,8 +373,7 @@ absl::StatusOr<RankJob::Process> RankJob::Launch() {
   process.directory = place.directory;
   process.lock = place.lock;
   const std::string path = process.directory + "/socket";
-  DPNMF_ASSIGN_OR_RETURN(const int listener, Listen(path));
-  const absl::Cleanup close_listener = [listener] { close(listener); };
+  DPNMF_ASSIGN_OR_RETURN(const Descriptor listener, Listen(path));
   std::vector<std::string> arguments = options_.mpi_run;
   arguments.insert(arguments.end(), {"-n", absl::StrCat(options_.ranks)});
   if (!options_.hosts.empty())
@@ -387,7 +383,7 @@ absl::StatusOr<RankJob::Process> RankJob::Launch() {
   DPNMF_ASSIGN_OR_RETURN(
       process.pid,
       Spawn(std::move(arguments), Environment(process.directory, loopback)));
-  DPNMF_RETURN_IF_ERROR(Greet(listener, &process));
+  DPNMF_RETURN_IF_ERROR(Greet(listener.get(), &process));
   std::move(end).Cancel();
   return process;
 }

@@ -9,6 +9,7 @@
 // No call of MPI blocks once the job runs: patient_mpi.h.
 #include <malloc.h>
 #include <mpi.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -68,7 +69,7 @@ struct Announcement {
 
 // Rank 0: the next command, a beat, or the end if the curator is gone.
 Announcement NextFromCurator(int curator, std::string* command) {
-  switch (AwaitReadable(curator, steady_clock::now() + kBeat)) {
+  switch (AwaitEvents(curator, POLLIN, steady_clock::now() + kBeat)) {
     case Transfer::kTimeout:
       return {.signal = Signal::kNothing};
     case Transfer::kClosed:

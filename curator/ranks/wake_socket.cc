@@ -35,24 +35,19 @@ WakeSocket::WakeSocket(const std::string& directory, int rank)
     : directory_(directory) {
   const auto address = AddressOf(directory, rank);
   if (!address.has_value()) return;
-  descriptor_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor_ < 0 ||
-      bind(descriptor_, Generic(*address), sizeof *address) == 0)
-    return;
-  close(descriptor_);
-  descriptor_ = -1;
-}
-
-WakeSocket::~WakeSocket() {
-  if (descriptor_ >= 0) close(descriptor_);
+  socket_ =
+      Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket_.ok() &&
+      bind(socket_.get(), Generic(*address), sizeof *address) != 0)
+    socket_.Close();
 }
 
 void WakeSocket::Wake(int rank) const {
   const auto address = AddressOf(directory_, rank);
-  if (descriptor_ < 0 || !address.has_value()) return;
+  if (!socket_.ok() || !address.has_value()) return;
   // If its queue is full, it is woken already.
   const char nothing = 0;
-  sendto(descriptor_, &nothing, sizeof nothing, MSG_DONTWAIT | MSG_NOSIGNAL,
+  sendto(socket_.get(), &nothing, sizeof nothing, MSG_DONTWAIT | MSG_NOSIGNAL,
          Generic(*address), sizeof *address);
 }
 
@@ -60,11 +55,10 @@ bool WakeSocket::Sleep(std::chrono::nanoseconds time) const {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const timespec limit{.tv_sec = time.count() / kSecond,
                        .tv_nsec = time.count() % kSecond};
-  pollfd asked{.fd = descriptor_, .events = POLLIN, .revents = 0};
-  if (ppoll(&asked, descriptor_ >= 0 ? 1 : 0, &limit, nullptr) <= 0)
-    return false;
+  pollfd asked{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+  if (ppoll(&asked, socket_.ok() ? 1 : 0, &limit, nullptr) <= 0) return false;
   char nothing;
-  while (recv(descriptor_, &nothing, sizeof nothing, MSG_DONTWAIT) >= 0) {
+  while (recv(socket_.get(), &nothing, sizeof nothing, MSG_DONTWAIT) >= 0) {
   }
   return true;
 }

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <string>
 
+#include "common/base/descriptor.h"
+
 namespace dpnmf::curator {
 
 // One for each rank. One thread may wait; others may wake at any time.
@@ -20,12 +22,9 @@ class WakeSocket {
  public:
   // directory: the job's; where it is not there, nobody can wake this rank.
   WakeSocket(const std::string& directory, int rank);
-  ~WakeSocket();
-  WakeSocket(const WakeSocket&) = delete;
-  WakeSocket& operator=(const WakeSocket&) = delete;
 
   // Returns whether others can wake this rank.
-  bool open() const { return descriptor_ >= 0; }
+  bool open() const { return socket_.ok(); }
 
   // Does nothing where the rank is not on this machine. Never blocks.
   void Wake(int rank) const;
@@ -36,7 +35,7 @@ class WakeSocket {
 
  private:
   std::string directory_;
-  int descriptor_ = -1;
+  Descriptor socket_;
 };
 
 }  // namespace dpnmf::curator

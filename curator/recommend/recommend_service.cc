@@ -9,6 +9,7 @@
 #include "common/threads/mutex.h"
 #include "common/wire/status.h"
 #include "curator/recommend/reply.h"
+#include "curator/session/redact_for_peer.h"
 #include "dpnmf/recommend/v1/recommend.grpc.pb.h"
 
 namespace dpnmf::curator {
@@ -49,7 +50,7 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     const absl::StatusOr<Quota::Lease> lease = Admit(*context);
     if (!lease.ok()) {
       refused_.Note(lease.status(), &record);
-      return ToGrpc(record.Finish(lease.status()));
+      return ToGrpc(RedactForPeer(record.Finish(lease.status())));
     }
     AuditFields about;
     absl::StatusOr<v1::GetRecommendationsReply> list =
@@ -57,7 +58,7 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     // Without a token that passes, calls are not bounded by anybody's tokens.
     if (!list.ok() && about.empty()) refused_.Note(list.status(), &record);
     const absl::Status outcome = record.Finish(list.status(), about);
-    if (!outcome.ok()) return ToGrpc(outcome);
+    if (!outcome.ok()) return ToGrpc(RedactForPeer(outcome));
     *reply = *std::move(list);
     record.Count(request->ByteSizeLong(), reply->ByteSizeLong());
     return grpc::Status::OK;

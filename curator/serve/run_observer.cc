@@ -8,8 +8,6 @@
 
 namespace dpnmf::curator {
 
-using std::chrono::steady_clock;
-
 RunObserver::RunObserver(const Observers& observers, const Ledger& ledger,
                          std::string identity)
     : observers_(observers), ledger_(ledger), identity_(std::move(identity)) {}
@@ -36,17 +34,16 @@ absl::Status RunObserver::Opened(const std::string& run_id,
 }
 
 absl::Status RunObserver::RoundAsked(std::uint32_t round) {
-  round_began_ = steady_clock::now();
+  round_ = Stopwatch();
   return Audit("round-asked", {{"round", std::int64_t{round}}});
 }
 
 absl::Status RunObserver::RoundReleased(const ReleasedRound& released) {
   LogInfo("run {} round {} {}", run_id_, released.round,
           released.lost ? "is lost" : "released");
-  const std::chrono::duration<double> took = steady_clock::now() - round_began_;
   if (observers_.metrics != nullptr) {
     observers_.metrics->RoundEnded(
-        dataset_, released.lost ? "lost" : "released", took.count());
+        dataset_, released.lost ? "lost" : "released", round_.Seconds());
   }
   ShowBudget(ledger_, population_, observers_.metrics);
   return Audit(released.lost ? "round-lost" : "round-released",

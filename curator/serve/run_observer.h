@@ -7,12 +7,12 @@
 #ifndef DPNMF_CURATOR_SERVE_RUN_OBSERVER_H_
 #define DPNMF_CURATOR_SERVE_RUN_OBSERVER_H_
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "common/base/stopwatch.h"
 #include "common/server/observers.h"
 #include "curator/gate/release_gate.h"
 #include "curator/ledger/ledger.h"
@@ -57,7 +57,7 @@ class RunObserver {
   const std::string identity_;
   std::string run_id_, dataset_, population_;
   bool connected_ = false;
-  std::chrono::steady_clock::time_point round_began_;
+  Stopwatch round_;
 };
 
 }  // namespace dpnmf::curator

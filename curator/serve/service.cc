@@ -8,9 +8,9 @@
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/status.h"
-#include "curator/serve/redact_for_peer.h"
 #include "curator/serve/train_stream.h"
 #include "curator/serve/wire.h"
+#include "curator/session/redact_for_peer.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -20,10 +20,6 @@ constexpr std::size_t kLedgerPage = 1000;
 // A unary call's request or reply that got lost: only in tests.
 grpc::Status Lost() {
   return {grpc::StatusCode::UNAVAILABLE, "the message was lost"};
-}
-
-void AwaitTick(const ServiceOptions& options) {
-  if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
 }
 
 std::string CodeOrText(const absl::Status& status) {
@@ -158,7 +154,7 @@ grpc::Status CuratorServiceImpl::Answer(const char* call,
                     options_.identify(*context));
   absl::StatusOr<Reply> result = WithoutExceptions(compute);
   const absl::Status outcome = record.Finish(result.status());
-  AwaitTick(options_);
+  AwaitTick(options_.context.pacer);
   if (!outcome.ok()) return ToGrpc(RedactForPeer(outcome));
   *reply = *std::move(result);
   return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
@@ -194,7 +190,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
         .Serve();
   });
   if (!status.ok()) LogInfo("a training stream ended: {}", CodeOrText(status));
-  AwaitTick(options_);
+  AwaitTick(options_.context.pacer);
   return ToGrpc(RedactForPeer(status));
 }
 

@@ -111,6 +111,11 @@ class Pacer {
   std::thread thread_;  // last: it begins when all else is there
 };
 
+// Pacer::AwaitTick; returns at once if `pacer` is null: nothing is paced.
+inline void AwaitTick(const Pacer* pacer) {
+  if (pacer != nullptr) pacer->AwaitTick();
+}
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_CURATOR_SESSION_PACING_H_

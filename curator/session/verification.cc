@@ -117,7 +117,7 @@ absl::Status Verification::RunOne(const Work& work) {
         return ReadContent(path, [this] { return stopped_.load(); });
       }));
   if (work.left->fetch_sub(1) > 1) return absl::OkStatus();
-  if (options_.await_tick) options_.await_tick();
+  AwaitTick(options_.pacer);
   options_.catalog->SetVerified(work.name);
   LogInfo("the data set {} is verified and served from now on", work.name);
   return absl::OkStatus();

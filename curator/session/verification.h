@@ -25,6 +25,7 @@
 #include "common/threads/mutex.h"
 #include "curator/ledger/ledger.h"
 #include "curator/session/catalog.h"
+#include "curator/session/pacing.h"
 
 namespace dpnmf::curator {
 
@@ -45,9 +46,9 @@ class Verification {
     const Ledger* ledger = nullptr;
     Digest file_key{};  // KeyOfFiles, curator/import/people/fingerprint.h
     std::uint64_t at_once = kVerifiedAtOnce;
-    // Called before a data set begins to be served that was verified in the
-    // background; may be empty. In paced mode it waits for a tick.
-    std::function<void()> await_tick;
+    // A data set that was verified in the background begins to be served at a
+    // tick; null: at once.
+    const Pacer* pacer = nullptr;
     // Called once, from any thread, if a file is not the one of the import: the
     // data set is never served. May be empty.
     std::function<void()> failed;

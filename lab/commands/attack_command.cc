@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/threads/interruption.h"
@@ -44,24 +45,20 @@ struct AttackFlags {
   LoadProgress reading;
 };
 
-absl::Status WrongAttack(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::Status CheckAttackFlags(const AttackFlags& flags) {
   if (flags.seed.has_value() && !flags.is_public)
-    return WrongAttack("seed-needs-public",
-                       "`--seed` needs `--public`: random numbers for a "
-                       "private table come from the operating system.");
+    return BadInput("seed-needs-public",
+                    "`--seed` needs `--public`: random numbers for a "
+                    "private table come from the operating system.");
   if (flags.items.empty() != flags.rating_range.empty())
-    return WrongAttack("attack-option-out-of-range",
-                       "Ratings need `--items` and `--rating-range` together.");
+    return BadInput("attack-option-out-of-range",
+                    "Ratings need `--items` and `--rating-range` together.");
   if (!(flags.attacker.days.value_or(0) >= 0))
-    return WrongAttack("attack-option-out-of-range",
-                       "`--known-days` must be at least 0.");
+    return BadInput("attack-option-out-of-range",
+                    "`--known-days` must be at least 0.");
   if (flags.options.known_pairs < 0 || flags.people < 1 ||
       flags.options.threads < 1)
-    return WrongAttack(
+    return BadInput(
         "attack-option-out-of-range",
         "`--known-pairs` must be at least 0, `--people` and `--threads` at "
         "least 1.");
@@ -154,7 +151,7 @@ absl::Status Align(const Table& original, Table* published) {
   for (std::size_t i = 0; i < original.ids.size(); ++i) {
     const auto found = places.find(original.ids[i]);
     if (found == places.end())
-      return WrongAttack(
+      return BadInput(
           "attack-mismatch",
           "A person of the original is not in the published table: both must "
           "have the same ids.");

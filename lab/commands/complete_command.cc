@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/base/stopwatch.h"
 #include "common/files/durable_file.h"
@@ -25,7 +26,6 @@
 #include "lab/complete/report.h"
 #include "lab/complete/svd.h"
 #include "lab/evaluate/page.h"
-#include "lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {

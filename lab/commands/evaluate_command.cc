@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/threads/interruption.h"
@@ -16,7 +17,6 @@
 #include "lab/commands/report_files.h"
 #include "lab/evaluate/evaluation.h"
 #include "lab/evaluate/report.h"
-#include "lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/files/read_file.h"
@@ -54,10 +55,6 @@ struct SynthesiseFlags {
   SynthesisOptions measure;
 };
 
-absl::Status RefusedFlags(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 // A flag that was given and that the source (--release, --synthetic or --input)
 // does not read would be ignored.
 absl::Status CheckFlagsOfSource(const SynthesiseFlags& flags) {
@@ -78,9 +75,9 @@ absl::Status CheckFlagsOfSource(const SynthesiseFlags& flags) {
       {"--column-bound", flags.column_bound.has_value(), measures, "--input"}};
   for (const Owned& one : all) {
     if (!one.given || one.fits) continue;
-    return RefusedFlags("synthesise-mixed",
-                        absl::StrCat("The flag ", one.flag, " is for ",
-                                     one.source, ": leave it out."));
+    return BadInput("synthesise-mixed",
+                    absl::StrCat("The flag ", one.flag, " is for ", one.source,
+                                 ": leave it out."));
   }
   return absl::OkStatus();
 }
@@ -90,39 +87,39 @@ absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
   const int sources =
       !flags.release.empty() + !flags.synthetic.empty() + !flags.input.empty();
   if (sources != 1) {
-    return RefusedFlags(
+    return BadInput(
         "synthesise-mixed",
         "Give one of --release FILE, to draw people from a paid release, "
         "--synthetic FILE, to test what an analyst has drawn, and --input "
         "FILE, to measure on public data how useful a release would be.");
   }
   if (!flags.synthetic.empty() && flags.test.empty()) {
-    return RefusedFlags("synthesise-mixed",
-                        "The flag --synthetic needs --test FILE: real people "
-                        "to test a classifier on.");
+    return BadInput("synthesise-mixed",
+                    "The flag --synthetic needs --test FILE: real people "
+                    "to test a classifier on.");
   }
   DPNMF_RETURN_IF_ERROR(CheckFlagsOfSource(flags));
   if (!flags.release.empty() && !flags.count.has_value()) {
-    return RefusedFlags("synthesise-mixed",
-                        "The flag --release needs --count N: the number of "
-                        "people to draw.");
+    return BadInput("synthesise-mixed",
+                    "The flag --release needs --count N: the number of "
+                    "people to draw.");
   }
   if (flags.count.has_value() &&
       !(*flags.count >= 1 && *flags.count <= kMostPeopleDrawn)) {
-    return RefusedFlags("count-out-of-range",
-                        "`--count` must be from 1 to 10,000,000.");
+    return BadInput("count-out-of-range",
+                    "`--count` must be from 1 to 10,000,000.");
   }
   if ((!flags.test.empty() || !flags.input.empty()) &&
       flags.fields.class_column.empty()) {
-    return RefusedFlags("classes-missing",
-                        "The flags --input and --test need --class-column C, "
-                        "the field with the label.");
+    return BadInput("classes-missing",
+                    "The flags --input and --test need --class-column C, "
+                    "the field with the label.");
   }
   // Draws from a release are post-processing, whatever they come from.
   if (flags.seed.has_value() && !flags.is_public && flags.release.empty()) {
-    return RefusedFlags("seed-needs-public",
-                        "A seed is only for data that are declared public: "
-                        "give --public, or leave out --seed.");
+    return BadInput("seed-needs-public",
+                    "A seed is only for data that are declared public: "
+                    "give --public, or leave out --seed.");
   }
   return absl::OkStatus();
 }
@@ -288,8 +285,8 @@ absl::StatusOr<EntryRange> RangeOf(const std::string& text, bool integers) {
       absl::SimpleAtod(ends[1], &range.high) && range.low >= 0 &&
       range.low < range.high)
     return range;
-  return RefusedFlags("range-out-of-range",
-                      "`--range` must be LOW,HIGH with 0 <= LOW < HIGH.");
+  return BadInput("range-out-of-range",
+                  "`--range` must be LOW,HIGH with 0 <= LOW < HIGH.");
 }
 
 absl::StatusOr<DatasetFacts> DeclaredFacts(const SynthesiseFlags& flags,
@@ -311,10 +308,10 @@ absl::StatusOr<DatasetFacts> DeclaredFacts(const SynthesiseFlags& flags,
   }
   if (flags.column_bound.has_value()) facts.column_bound = *flags.column_bound;
   if (!flags.range.empty() || flags.column_bound.has_value()) return facts;
-  return RefusedFlags("column-bound-missing",
-                      "The flag --input needs --range LOW,HIGH or "
-                      "--column-bound C, declared without looking at the "
-                      "data.");
+  return BadInput("column-bound-missing",
+                  "The flag --input needs --range LOW,HIGH or "
+                  "--column-bound C, declared without looking at the "
+                  "data.");
 }
 
 std::string MetricsCsv(const SynthesisMeasure& measure) {

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/base/stopwatch.h"
-#include "lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
 #include "common/files/fields.h"
 #include "curator/import/readers/input_file.h"
 #include "curator/import/readers/item_table.h"
 #include "curator/import/readers/ratings.h"
-#include "lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {

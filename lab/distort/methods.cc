@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
-#include "lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {

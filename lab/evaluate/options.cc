@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/learning/mechanism_choice.h"
 #include "common/nmf/defaults.h"
@@ -12,10 +13,6 @@
 
 namespace dpnmf::curator::lab {
 namespace {
-
-absl::Status Invalid(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 constexpr std::array<std::string_view, 10> kMechanisms = {
     "auto",  "moments",      "aimed", "statistics", "gradient",
@@ -30,7 +27,7 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
   for (const std::string& mechanism : options.mechanisms) {
     if (std::find(kMechanisms.begin(), kMechanisms.end(), mechanism) ==
         kMechanisms.end()) {
-      return Invalid(
+      return BadInput(
           "mechanism-unknown",
           absl::StrCat("`--mechanism` must be auto, moments, aimed, "
                        "statistics, gradient, "
@@ -39,7 +36,7 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
     }
   }
   if (options.mechanisms.empty()) {
-    return Invalid("mechanism-unknown", "`--mechanism` needs a value.");
+    return BadInput("mechanism-unknown", "`--mechanism` needs a value.");
   }
   if (Names(options, "paper-nndsvd") && !options.is_public) {
     return Refusal(
@@ -53,19 +50,19 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
 absl::Status CheckOutliers(const EvaluateOptions& options) {
   if (options.outliers == OutlierChoice::kOff &&
       (options.lambda.has_value() || options.outlier_bound.has_value())) {
-    return Invalid(
+    return BadInput(
         "outliers-off",
         "`--lambda` and `--outlier-bound` need --outliers on or both.");
   }
   const double lambda = options.lambda.value_or(0);
   if (!(lambda >= 0 && lambda <= 1e6)) {
-    return Invalid("lambda-out-of-range",
-                   "`--lambda` must be from 0 to 1e6, in units of the data.");
+    return BadInput("lambda-out-of-range",
+                    "`--lambda` must be from 0 to 1e6, in units of the data.");
   }
   const double bound = options.outlier_bound.value_or(1);
   if (!(bound > 0 && bound <= 1e6)) {
-    return Invalid("outlier-bound-out-of-range",
-                   "`--outlier-bound` must be above 0 and at most 1e6.");
+    return BadInput("outlier-bound-out-of-range",
+                    "`--outlier-bound` must be above 0 and at most 1e6.");
   }
   return absl::OkStatus();
 }
@@ -79,17 +76,17 @@ absl::Status EvaluateOptionOutOfRange(std::string_view sentence) {
 
 absl::Status CheckPrivacy(const std::vector<double>& epsilons, double delta) {
   if (epsilons.empty()) {
-    return Invalid("epsilon-out-of-range", "`--epsilon` needs a value.");
+    return BadInput("epsilon-out-of-range", "`--epsilon` needs a value.");
   }
   for (const double epsilon : epsilons) {
     if (!(epsilon > 0 && epsilon <= 1000)) {
-      return Invalid("epsilon-out-of-range",
-                     "Each `--epsilon` must be above 0 and at most 1000.");
+      return BadInput("epsilon-out-of-range",
+                      "Each `--epsilon` must be above 0 and at most 1000.");
     }
   }
   if (!(delta > 0 && delta < 1)) {
-    return Invalid("delta-out-of-range",
-                   "`--delta` must be above 0 and below 1.");
+    return BadInput("delta-out-of-range",
+                    "`--delta` must be above 0 and below 1.");
   }
   return absl::OkStatus();
 }
@@ -100,15 +97,15 @@ absl::Status CheckEvaluateOptions(const EvaluateOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckOutliers(options));
   for (const std::uint32_t rounds : options.rounds) {
     if (!(rounds >= 1 && rounds <= 10'000)) {
-      return Invalid("rounds-out-of-range",
-                     "Each of `--rounds` must be from 1 to 10,000.");
+      return BadInput("rounds-out-of-range",
+                      "Each of `--rounds` must be from 1 to 10,000.");
     }
   }
   DPNMF_RETURN_IF_ERROR(CheckFitLaw(options.law));
   if (!options.law.is_plain() && options.outliers != OutlierChoice::kOff) {
-    return Invalid("loss-unused",
-                   "`--loss` and `--sparse` are of fits without outliers: "
-                   "leave one of the two out.");
+    return BadInput("loss-unused",
+                    "`--loss` and `--sparse` are of fits without outliers: "
+                    "leave one of the two out.");
   }
   if (!(options.repeats >= 1 && options.repeats <= 1000))
     return EvaluateOptionOutOfRange("`--repeats` must be from 1 to 1000.");

@@ -6,11 +6,10 @@
 #ifndef DPNMF_LAB_EVALUATE_SEEDED_NOISE_H_
 #define DPNMF_LAB_EVALUATE_SEEDED_NOISE_H_
 
-#include <cmath>
 #include <cstdint>
-#include <numbers>
-#include <random>
 #include <string_view>
+
+#include "lab/tables/draws.h"
 
 namespace dpnmf::curator::lab {
 
@@ -23,24 +22,8 @@ inline std::uint64_t SeedFor(std::uint64_t seed, std::string_view purpose) {
   return hash ^ (hash >> 29);
 }
 
-class SeededNoise {
- public:
-  explicit SeededNoise(std::uint64_t seed) : bits_(seed) {}
-
-  // Uniform on the multiples of 2^-53 in [0, 1).
-  double Uniform() {
-    return std::ldexp(static_cast<double>(bits_() >> 11), -53);
-  }
-
-  // Standard normal (Box and Muller 1958).
-  double Normal() {
-    const double radius = std::sqrt(-2 * std::log1p(-Uniform()));
-    return radius * std::cos(2 * std::numbers::pi * Uniform());
-  }
-
- private:
-  std::mt19937_64 bits_;
-};
+// Always made with a seed.
+using SeededNoise = Draws;
 
 }  // namespace dpnmf::curator::lab
 

@@ -185,7 +185,7 @@ TEST_F(AddedReleaseTest, ASecondMomentOfOtherDirectionsOrScaleIsRefused) {
   EXPECT_EQ(refused_if(other), "release-differs");
 }
 
-// Its round was not kept as it came by an earlier version.
+// The round of its second moment was not kept as it came.
 TEST_F(AddedReleaseTest, OfTwoSecondMomentsIsNotSentWithoutTheSecond) {
   const v1::Run paid = payer_.Train(2, 0, "aimed");
   RunRecord record = *payer_.store()->Get(paid.run_id());

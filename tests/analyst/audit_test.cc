@@ -36,7 +36,7 @@ class AnalystAudit : public testing::Test {
     service_ = MakeAnalystService(
         {manager_.get(), store_.get(), &curator_,
          *ClientList::Parse(
-             R"({"clients": [{"identity": "dns:alice", "roles": ["analyst"]}]})"),
+             R"({"peers": [{"identity": "dns:alice", "roles": ["analyst"]}]})"),
          [this](const grpc::ServerContextBase&) { return identities_; },
          observers});
     grpc::ServerBuilder builder;

@@ -10,7 +10,7 @@
 namespace dpnmf::analyst {
 namespace {
 
-constexpr char kList[] = R"({"clients": [
+constexpr char kList[] = R"({"peers": [
   {"identity": "dns:alice.client", "roles": ["analyst"]},
   {"identity": "uri:spiffe://lab/audit", "roles": ["auditor"]},
   {"identity": "dns:both.client", "roles": ["auditor", "analyst"]}]})";
@@ -52,16 +52,16 @@ TEST(ClientList, TakesTheFirstIdentityThatHasThePermission) {
 TEST(ClientList, RefusesMalformedLists) {
   for (
       const char* text :
-      {"", "[]", "{}", R"({"clients": {}})", R"({"clients": [1]})",
-       R"({"clients": [{"identity": "dns:a"}]})",
-       R"({"clients": [{"identity": "dns:a", "roles": []}]})",
-       R"({"clients": [{"identity": "dns:a", "roles": ["root"]}]})",
-       R"({"clients": [{"identity": "alice", "roles": ["analyst"]}]})",
-       R"({"clients": [{"identity": "dns:", "roles": ["analyst"]}]})",
-       R"({"clients": [{"identity": "dns:a", "roles": ["analyst"], "role": 1}]})",
-       R"({"clients": [{"identity": "dns:a", "roles": ["analyst"]},
+      {"", "[]", "{}", R"({"peers": {}})", R"({"peers": [1]})",
+       R"({"peers": [{"identity": "dns:a"}]})",
+       R"({"peers": [{"identity": "dns:a", "roles": []}]})",
+       R"({"peers": [{"identity": "dns:a", "roles": ["root"]}]})",
+       R"({"peers": [{"identity": "alice", "roles": ["analyst"]}]})",
+       R"({"peers": [{"identity": "dns:", "roles": ["analyst"]}]})",
+       R"({"peers": [{"identity": "dns:a", "roles": ["analyst"], "role": 1}]})",
+       R"({"peers": [{"identity": "dns:a", "roles": ["analyst"]},
                         {"identity": "dns:a", "roles": ["auditor"]}]})",
-       R"({"clients": [], "more": 1})"}) {
+       R"({"peers": [], "more": 1})"}) {
     EXPECT_EQ(ReasonCode(ClientList::Parse(text).status()), "clients-malformed")
         << text;
   }
@@ -70,7 +70,7 @@ TEST(ClientList, RefusesMalformedLists) {
 }
 
 TEST(ClientList, AnOperatorEndsAllRunsAnAnalystItsOwnAnAuditorNone) {
-  const ClientList list = *ClientList::Parse(R"({"clients": [
+  const ClientList list = *ClientList::Parse(R"({"peers": [
     {"identity": "dns:alice", "roles": ["analyst"]},
     {"identity": "dns:bob", "roles": ["analyst"]},
     {"identity": "dns:root", "roles": ["operator"]},
@@ -102,7 +102,7 @@ TEST(ClientList, IsReadAgainWhenItChangesAndRefusesAllWhileItIsBroken) {
     return ReasonCode(list.Authorise({who}, Permission::kRead).status());
   };
   EXPECT_EQ(code("dns:alice.client"), "");
-  put(R"({"clients": [{"identity": "dns:new", "roles": ["analyst"]}]})");
+  put(R"({"peers": [{"identity": "dns:new", "roles": ["analyst"]}]})");
   EXPECT_EQ(code("dns:alice.client"), "identity-unknown");
   EXPECT_EQ(code("dns:new"), "");
   put("{");

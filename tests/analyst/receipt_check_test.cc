@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "SQLiteCpp/SQLiteCpp.h"
 #include "analyst/planning/planner.h"
 #include "analyst/runs/learner.h"
 #include "common/base/error.h"
@@ -170,25 +169,6 @@ TEST_F(ReceiptKeyTest, ARunThatIsCutShortByANewKeyAsksForNothingMore) {
   EXPECT_EQ(run.rounds_done(), 1u);
   EXPECT_EQ(curator_.charges(), 1u);
   EXPECT_EQ(curator_.reserved(), MuSquared());
-}
-
-// A state as version 2 left it: receipts, and no table of keys.
-TEST_F(ReceiptKeyTest, OfReceiptsThatAnOlderStateHoldsCounts) {
-  Train("first");
-  const std::string key = BytesOf(*curator_.key);
-  store_.reset();
-  {
-    SQLite::Database db(directory_.path() + "/analyst.sqlite",
-                        SQLite::OPEN_READWRITE);
-    db.exec(
-        "DROP TABLE receipt_keys; DROP TABLE run_origins; DROP TABLE "
-        "run_requests; DROP TABLE run_releases; PRAGMA user_version = 2");
-  }
-  Reopen();
-  EXPECT_EQ(*store_->ReceiptKeyOf("toy"), key);
-  curator_.key.emplace(SigningKey::Generate());
-  EXPECT_EQ(Train("second").error_code(), "receipt-key-changed");
-  EXPECT_EQ(*store_->RecordReceiptKey("toy", BytesOf(*curator_.key)), key);
 }
 
 }  // namespace

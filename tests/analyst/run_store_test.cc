@@ -359,27 +359,20 @@ TEST_F(RunStoreTest, FindsTheRunsThatEndedLongAgo) {
   EXPECT_TRUE(store_->EndedBefore(1000)->empty());
 }
 
-// A state as version 1 left it: the same tables without those of later ones.
-TEST_F(RunStoreTest, BringsAnOlderStateUpToDate) {
-  Add("old");
-  ASSERT_TRUE(store_->FinishRound("old", Round("old", 1)).ok());
-  ASSERT_TRUE(SetState("old", v1::RUN_STATE_COMPLETED).ok());
+TEST_F(RunStoreTest, AStateOfAnotherVersionOrOfNoneIsRefused) {
+  Add("one");
   store_.reset();
-  {
-    SQLite::Database db(directory_.path() + "/analyst.sqlite",
-                        SQLite::OPEN_READWRITE);
-    db.exec(
-        "DROP TABLE forgotten; DROP TABLE receipt_keys; "
-        "DROP TABLE run_origins; DROP TABLE run_requests; "
-        "DROP TABLE run_releases; "
-        "PRAGMA user_version = 1");
+  for (const auto& [version, code] :
+       {std::pair{2, "state-newer"}, std::pair{0, "state-damaged"},
+        std::pair{-1, "state-damaged"}, std::pair{1, ""}}) {
+    SCOPED_TRACE(version);
+    {
+      SQLite::Database db(directory_.path() + "/analyst.sqlite",
+                          SQLite::OPEN_READWRITE);
+      db.exec("PRAGMA user_version = " + std::to_string(version));
+    }
+    EXPECT_EQ(ReasonCode(RunStore::Open(directory_.path()).status()), code);
   }
-  Reopen();
-  EXPECT_TRUE(store_->ReadModel("old").ok());
-  EXPECT_TRUE(store_->Forget("old", "dns:alice").ok());
-  Reopen();
-  EXPECT_EQ(ReasonCode(store_->Get("old").status()), "run-unknown");
-  EXPECT_EQ(store_->Mirror("people")->charges.size(), 1u);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 namespace dpnmf::analyst {
 namespace {
 
-constexpr char kClients[] = R"({"clients": [
+constexpr char kClients[] = R"({"peers": [
   {"identity": "dns:alice.client", "roles": ["analyst"]},
   {"identity": "dns:audit.client", "roles": ["auditor"]}]})";
 

@@ -338,7 +338,7 @@ grpc::Status FakeAnalyst::ChooseRank(
   }
   // The first words are those of the first rows.
   for (const std::uint32_t rank : ranks) {
-    if (request->words() == 0 || !knows_words) break;
+    if (request->words() == 0 || !sends_words) break;
     v1::RankWords& words = *reply.mutable_words();
     words.Clear();
     words.set_rank(rank);

@@ -63,8 +63,8 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   // `most_runs`, the next call is refused, once.
   std::vector<v1::Refit> refits;
   std::size_t most_runs = 100;
-  bool knows_refits = true;  // else as a server of an earlier version
-  bool knows_words = true;   // the same
+  bool knows_refits = true;  // else as a server without the call
+  bool sends_words = true;   // that ChooseRank asks for
   std::vector<std::uint32_t> ranks_by_itself;  // if ChooseRank names none
   // Messages that GetRelease sends, and messages that AddRelease received.
   std::vector<v1::ReleaseReply> release, added;

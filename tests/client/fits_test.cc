@@ -275,9 +275,9 @@ TEST_F(Program, ChooseShowsTheCoherenceInPublicText) {
   }
   EXPECT_EQ(last["coherence"][0]["rank"], 2);
   EXPECT_NEAR(last["coherence"][0]["word2vec"].get<double>(), 0.6, 1e-6);
-  analyst().knows_words = false;
+  analyst().sends_words = false;
   EXPECT_NE(Run(choose), kExitOk);
-  EXPECT_THAT(err_.str(), HasSubstr("[coherence-unavailable]"));
+  EXPECT_THAT(err_.str(), HasSubstr("[model-malformed]"));
   analyst().names.clear();
   EXPECT_NE(Run(choose), kExitOk);
   EXPECT_THAT(err_.str(), HasSubstr("[features-unnamed]"));

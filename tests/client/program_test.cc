@@ -71,10 +71,10 @@ TEST_F(Program, TheNearestItemsArePrintedByName) {
 TEST_F(Program, TheItemsOfEachPartOfANonNegativeModelAreListed) {
   analyst().items = SampleItemModel(50, 3, 2);
   const std::string file = Path("items.npz");
-  EXPECT_EQ(Run({"top", "3f9a"}), kExitInternal);
-  EXPECT_THAT(err_.str(), HasSubstr("[signs-unavailable]"));
+  EXPECT_EQ(Run({"top", "3f9a"}), kExitDataLoss);
+  EXPECT_THAT(err_.str(), HasSubstr("[model-malformed]"));
   EXPECT_EQ(Run({"model", "3f9a", "--output", file, "--non-negative"}),
-            kExitInternal);
+            kExitDataLoss);
   EXPECT_FALSE(std::filesystem::exists(file));
   analyst().non_negative_items = analyst().items;
   ItemModel& model = analyst().non_negative_items->model;

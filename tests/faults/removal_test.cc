@@ -11,6 +11,7 @@
 #include "curator/maintenance/remove_dataset.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/faults/faulty_disk.h"
 
 namespace dpnmf::curator {
@@ -25,14 +26,9 @@ class RemovalFaults : public testing::TestWithParam<Survival> {
  protected:
   // In the directory `start`: the data set `whole`, and `wrong` in a part.
   void SetUp() override {
-    ImportOptions options;
-    options.data_dir = start_;
-    options.input = scratch_.Write("m.csv", "1,0\n1,2\n");
-    options.users_are_rows = true;
-    options.name = "whole";
-    options.population = std::string("people");
-    options.epsilon = 1;
-    options.delta = 1e-5;
+    ImportOptions options =
+        RowsImport(start_, scratch_.Write("m.csv", "1,0\n1,2\n"), "whole",
+                   "people", 1, 1e-5);
     ASSERT_TRUE(Import(options).ok());  // draws the key
     options.name = "wrong";
     options.shard_of = PartRange{0, 2, 2};

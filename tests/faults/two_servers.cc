@@ -135,7 +135,7 @@ void TwoServers::StartAnalyst() {
       analyst::RunManager::Create(store_.get(), &line_, settings).value();
   analyst_service_ = analyst::MakeAnalystService(
       {manager_.get(), store_.get(), &line_,
-       analyst::ClientList::Parse(R"({"clients": [{"identity": "dns:client",
+       analyst::ClientList::Parse(R"({"peers": [{"identity": "dns:client",
            "roles": ["analyst"]}]})")
            .value(),
        [](const grpc::ServerContextBase&) {

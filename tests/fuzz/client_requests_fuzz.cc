@@ -29,7 +29,7 @@ namespace dpnmf::fuzz::client_requests {
 namespace {
 
 constexpr int kFeatures = 6, kRank = 2;
-constexpr char kClients[] = R"({"clients": [
+constexpr char kClients[] = R"({"peers": [
   {"identity": "dns:alice.client", "roles": ["analyst"]},
   {"identity": "dns:audit.client", "roles": ["auditor"]}]})";
 

@@ -37,6 +37,7 @@
 #include "curator/import/people/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "nlohmann/json.hpp"
+#include "tests/curator/import/rows_import.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -100,17 +101,12 @@ curator::PopulationPolicy People() {
 // ".c".
 struct Curator {
   Curator() : data_dir(files.directory() + "/data") {
-    curator::ImportOptions options;
-    options.data_dir = data_dir;
-    options.input = files.Write("v.csv", "1,2\n3,4\n5,7\n");
-    options.users_are_rows = true;
+    curator::ImportOptions options = curator::RowsImport(
+        data_dir, files.Write("v.csv", "1,2\n3,4\n5,7\n"), "a",
+        People().population, People().epsilon, People().delta);
     options.label_columns = 0;
-    options.name = "a";
-    options.population = People().population;
     options.adjacency = People().adjacency;
     options.conversion = People().conversion;
-    options.epsilon = People().epsilon;
-    options.delta = People().delta;
     ledger =
         curator::Ledger::Open(curator::LedgerPaths(data_dir, "", true).value())
             .value();

@@ -814,17 +814,16 @@ class OneRank {
               std::string(reinterpret_cast<const char*>(&length),
                           sizeof length) +
               expected;
-          if (curator::ReceiveAll(socket,
-                                  std::as_writable_bytes(std::span(got)),
-                                  Soon()) == curator::Transfer::kDone) {
+          if (ReceiveAll(socket, std::as_writable_bytes(std::span(got)),
+                         Soon()) == Transfer::kDone) {
             Demand(got == sent, "another command than was asked");
-            curator::SendAll(socket, std::as_bytes(std::span(answer)), Soon());
+            SendAll(socket, std::as_bytes(std::span(answer)), Soon());
           }
           if (closes) shutdown(socket, SHUT_RDWR);
         }) {}
   ~OneRank() { thread_.join(); }
 
-  static curator::SteadyTime Soon() {
+  static SteadyTime Soon() {
     return std::chrono::steady_clock::now() + std::chrono::seconds(60);
   }
 

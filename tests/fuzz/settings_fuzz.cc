@@ -45,8 +45,7 @@ bool Read(const std::string& what, const absl::StatusOr<Value>& value) {
 void FuzzAllowList(const std::string& text) {
   const auto list = ParseAllowList(text, kCuratorAllowList);
   if (!Read("allow-list", list)) return;
-  Count(list->older_shape ? "allow-list, older shape" : "allow-list, peers");
-  for (const Grant& grant : list->grants) {
+  for (const Grant& grant : *list) {
     Demand(grant.identity.starts_with("dns:") ||
                grant.identity.starts_with("uri:"),
            "an identity of another kind");
@@ -59,9 +58,6 @@ void FuzzAllowList(const std::string& text) {
 void FuzzClientList(const std::string& text) {
   const auto list = analyst::ClientList::Parse(text);
   if (!Read("client list", list)) return;
-  Count(ParseAllowList(text, kAnalystAllowList)->older_shape
-            ? "client list, older shape"
-            : "client list, peers");
   const auto stranger =
       list->Authorise({"dns:stranger"}, analyst::Permission::kStart);
   if (!stranger.ok()) DemandRefusal(stranger.status());
@@ -469,11 +465,11 @@ std::vector<std::string> FuzzSeeds() {
   const curator::PopulationPolicy policy{"people", Adjacency::kReplaceOne,
                                          Conversion::kRdp, 4, 1e-5};
   const std::string texts[] = {
-      R"({"grants": [{"identity": "dns:a", "roles": ["analyst"],)"
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"],)"
       R"( "datasets": ["digits", "*"], "budgets": [{"population": "p",)"
       R"( "epsilon": 2.5}]}, {"identity": "uri:b", "roles": ["auditor"],)"
       R"( "datasets": []}]})",
-      R"({"clients": [{"identity": "dns:alice", "roles": ["analyst"]},)"
+      R"({"peers": [{"identity": "dns:alice", "roles": ["analyst"]},)"
       R"( {"identity": "uri:x", "roles": ["auditor"]}]})",
       SomeDescription(),
       AnchorText(anchor),
@@ -493,19 +489,11 @@ std::vector<std::string> FuzzSeeds() {
   }
   for (const char* epsilon : {"0", "-1", "1001", "1e999"}) {
     seeds.push_back(std::string(1, 0) +
-                    R"({"grants": [{"identity": "dns:a", "roles": )"
+                    R"({"peers": [{"identity": "dns:a", "roles": )"
                     R"(["analyst"], "datasets": [], "budgets": )"
                     R"([{"population": "p", "epsilon": )" +
                     epsilon + "}]}]}");
   }
-  // The two lists in their present shape.
-  seeds.push_back(std::string(1, 0) +
-                  R"({"peers": [{"identity": "dns:a", "roles": ["analyst"],)"
-                  R"( "datasets": ["digits"], "budgets": [{"population": "p",)"
-                  R"( "epsilon": 2.5}]}]})");
-  seeds.push_back(std::string(1, 1) +
-                  R"({"peers": [{"identity": "dns:alice", "roles":)"
-                  R"( ["analyst", "operator"]}]})");
   seeds.push_back(std::string(1, 2) +
                   SomeDescription(StoredSums{.bits = -3, .rows = {2, 40}}));
   seeds.push_back(std::string(1, 5) + "[::1]:65535");
@@ -524,10 +512,6 @@ std::vector<std::string> ExpectedOutcomes() {
         "w.npy", "w.csv", "prior", "sums", "sealed sums"}) {
     outcomes.push_back(what + " read");
     outcomes.push_back(what + " refused");
-  }
-  for (const std::string list : {"allow-list", "client list"}) {
-    outcomes.push_back(list + ", older shape");
-    outcomes.push_back(list + ", peers");
   }
   for (const char* what : {"prior, sparse", "prior, dense", "sums added",
                            "sums-file-malformed", "sums-duplicate"})

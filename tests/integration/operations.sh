@@ -8,9 +8,9 @@ set -uo pipefail
 
 for name in bob root; do certs issue "$work/certs" $name --dns $name.client; done
 put() { printf '%s\n' "$2" >"$1.new" && chmod 600 "$1.new" && mv "$1.new" "$1"; }
-grants='{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["people"], "budgets": [{"population": "group", "epsilon": 4}]}]}'
+grants='{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["people"], "budgets": [{"population": "group", "epsilon": 4}]}]}'
 put "$work/allow.json" "$grants"
-put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
+put "$work/clients.json" '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
 
 metrics_in() { sed -n 's,.*http://127\.0\.0\.1:\([0-9]*\)/metrics.*,\1,p' "$1" | tail -n 1; }
 curator_flags() {
@@ -65,7 +65,7 @@ chmod 755 "$data"
 exits 7 "doctor sees an open data directory" dpnmf-curator doctor $(curator_flags)
 says "chmod 0700"
 chmod 700 "$data"
-put "$work/allow.json" '{"grants": [{"identity": "dns:analyst", "role": "analyst"}]}'
+put "$work/allow.json" '{"peers": [{"identity": "dns:analyst", "role": "analyst"}]}'
 exits 7 "doctor sees a broken list" dpnmf-curator doctor $(curator_flags) --format json
 says '"result": "failed"'
 put "$work/allow.json" "$grants"
@@ -84,9 +84,9 @@ exits 2 "no certificate" "$source/deploy/certs.sh" show "$work/none"
 
 # Lists are read again without a restart.
 exits 6 "bob is not on the list" as bob runs
-put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:bob.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
+put "$work/clients.json" '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:bob.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
 exits 0 "bob is" as bob runs
-put "$work/allow.json" '{"grants": []}'
+put "$work/allow.json" '{"peers": []}'
 exits 7 "the analyst is not" as alice datasets
 put "$work/allow.json" "$grants"
 exits 0 "the analyst is again" as alice "${train[@]}" --wait

@@ -147,7 +147,7 @@ class ServerLoad : public testing::Test {
 
   void StartAnalyst() {
     const std::string clients = root_ / "clients.json";
-    std::ofstream(clients) << R"({"clients": [{"identity": "dns:client",
+    std::ofstream(clients) << R"({"peers": [{"identity": "dns:client",
         "roles": ["analyst"]}]})";
     analyst::ServiceParts parts = {
         manager_.get(), store_.get(), connection_.get(),

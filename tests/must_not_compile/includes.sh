@@ -54,9 +54,9 @@ forbid '^#include "curator/(import/([^r]|readers/([^if]|i[^t]|f[^e]))|(draft|mai
 # gate or the noise is near them.
 forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|serve|control|maintenance|publish|commands)/' \
   curator/recommend
-# Of the analysts' service they have who may call alone; what that header includes is
+# Of the analysts' service they have who may call and what a peer is told; what these headers include is
 # held by the include root of their layer.
-forbid '^#include "curator/session/([^a]|a[^c])' curator/recommend
+forbid '^#include "curator/session/([^ar]|a[^c]|r[^e])' curator/recommend
 if grep -n 'LAYER curator' curator/recommend/CMakeLists.txt; then bad=1; fi
 # What publishes a table reads drafts, the ledger and stored releases: it computes and draws nothing.
 forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|session|serve|control|recommend|maintenance|commands|web)/' \

@@ -32,6 +32,7 @@
 #include "curator/import/part.h"
 #include "curator/import/people/fingerprint.h"
 #include "curator/ranks/rank_job.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
 namespace dpnmf::curator {
@@ -374,17 +375,12 @@ void Parts(const Scratch& scratch, Trials* trials) {
   std::uint64_t first = 0;
   for (const std::uint64_t end : ends) {
     const bool is_here = first < 101;
-    ImportOptions options;
-    options.data_dir = is_here ? here : there;
     std::string text;
     for (std::uint64_t n = first; n < end; ++n)
       absl::StrAppend(&text, lines[n], "\n");
-    options.input = scratch.Write("part.csv", text);
-    options.users_are_rows = true;
-    options.name = std::string("m");
-    options.population = std::string("p");
-    options.epsilon = 8;
-    options.delta = 1e-5;
+    ImportOptions options =
+        RowsImport(is_here ? here : there, scratch.Write("part.csv", text), "m",
+                   "p", 8, 1e-5);
     options.shard_of = PartRange{first, end - first, 533};
     const auto part = ImportPart(options);
     if (!part.ok()) return trials->Wrong(std::string(part.status().message()));

@@ -99,7 +99,7 @@ cmp <("${wide[@]}" <"$work/month.1") <("${wide[@]}" <"$work/month.mtx") || fail 
 printf '1,2,3\n4,5,6\n' >"$work/three.csv"
 exits 0 "three entries" dpnmf-sums people --features 3 --users-count 2 --fingerprint-key "$data/fingerprint.key" \
   <"$work/three.csv"
-says "^dpnmf-sums 2 3 2 "
+says "^dpnmf-sums 1 3 2 "
 exits 2 "ids in a sparse part" "${wide[@]}" --id-column 1 <"$work/month.mtx"
 says flag-unused
 exits 2 "a part on other rows" dpnmf-sums add < <("${wide[@]}" <"$work/month.2.part.aa"; cat "$work/other.part")

@@ -65,15 +65,13 @@ InputFile::InputFile(std::string path, LoadProgress progress,
       file_(std::make_unique<GzFile>()),
       buffer_(2 * kChunk) {}
 
-InputFile::~InputFile() {
-  if (held_ >= 0) close(held_);
-}
+InputFile::~InputFile() = default;
 
 absl::Status InputFile::Hold(std::string_view content) {
-  held_ = memfd_create("input", MFD_CLOEXEC);
-  if (held_ < 0 || !WriteWhole(held_, content))
+  held_ = Descriptor(memfd_create("input", MFD_CLOEXEC));
+  if (!held_.ok() || !WriteWhole(held_.get(), content))
     return Unreadable(path_, "there is no memory for the file");
-  place_ = absl::StrCat("/proc/self/fd/", held_);
+  place_ = absl::StrCat("/proc/self/fd/", held_.get());
   return absl::OkStatus();
 }
 

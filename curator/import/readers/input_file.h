@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/descriptor.h"
 #include "common/files/zip_directory.h"
 #include "curator/import/readers/load.h"
 
@@ -83,7 +84,7 @@ class InputFile {
 
   const std::string path_;
   std::string place_;  // what is opened: path_, or that of the held bytes
-  int held_ = -1;
+  Descriptor held_;
   const LoadProgress progress_;
   const std::function<bool()> interrupted_;
   std::uint64_t size_ = 0;

@@ -19,7 +19,6 @@ namespace dpnmf {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kCuratorPeers[] = R"({"peers": [
   {"identity": "dns:a", "roles": ["analyst", "auditor"],
@@ -32,8 +31,8 @@ constexpr char kAnalystPeers[] = R"({"peers": [
   {"identity": "uri:spiffe://lab/b", "roles": ["operator"]}]})";
 
 std::string WithKey(const std::string& text, std::string_view key) {
-  std::string older = text;
-  return older.replace(older.find("peers"), 5, key);
+  std::string other = text;
+  return other.replace(other.find("peers"), 5, key);
 }
 
 std::vector<std::string> Describe(const std::vector<Grant>& grants) {
@@ -51,25 +50,17 @@ std::vector<std::string> Describe(const std::vector<Grant>& grants) {
   return lines;
 }
 
-TEST(AllowListShape, OneShapeForBothServersAndTheOlderOnesReadTheSame) {
+TEST(AllowListShape, OneShapeForBothServers) {
   const std::vector<std::string> at_curator = {
       "dns:a r0 r1 d:digits d:letters clinic=2.5", "uri:spiffe://lab/b r2 d*"};
   const std::vector<std::string> at_analyst = {"dns:a r0 r1",
                                                "uri:spiffe://lab/b r2"};
-  for (const bool older : {false, true}) {
-    const auto curator =
-        ParseAllowList(older ? WithKey(kCuratorPeers, "grants") : kCuratorPeers,
-                       kCuratorAllowList);
-    ASSERT_TRUE(curator.ok()) << curator.status();
-    EXPECT_EQ(curator->older_shape, older);
-    EXPECT_EQ(Describe(curator->grants), at_curator);
-    const auto analyst = ParseAllowList(
-        older ? WithKey(kAnalystPeers, "clients") : kAnalystPeers,
-        kAnalystAllowList);
-    ASSERT_TRUE(analyst.ok()) << analyst.status();
-    EXPECT_EQ(analyst->older_shape, older);
-    EXPECT_EQ(Describe(analyst->grants), at_analyst);
-  }
+  const auto curator = ParseAllowList(kCuratorPeers, kCuratorAllowList);
+  ASSERT_TRUE(curator.ok()) << curator.status();
+  EXPECT_EQ(Describe(*curator), at_curator);
+  const auto analyst = ParseAllowList(kAnalystPeers, kAnalystAllowList);
+  ASSERT_TRUE(analyst.ok()) << analyst.status();
+  EXPECT_EQ(Describe(*analyst), at_analyst);
 }
 
 // People's lists never go to an analyst, and the analyst's server has none.
@@ -83,7 +74,7 @@ TEST(AllowListShape, AFrontEndIsKnownAtTheCuratorAndIsNoAnalyst) {
   const std::string films = R"(, "datasets": ["films"])";
   const auto list = with(R"("front_end")", films, kCuratorAllowList);
   ASSERT_TRUE(list.ok()) << list.status();
-  EXPECT_EQ(list->grants[0].roles, std::set<Role>{Role::kFrontEnd});
+  EXPECT_EQ(list->front().roles, std::set<Role>{Role::kFrontEnd});
   const auto both =
       with(R"("front_end", "analyst")", films, kCuratorAllowList).status();
   EXPECT_EQ(ReasonCode(both), "allow-list-malformed");
@@ -137,12 +128,17 @@ TEST(AllowListShape, WhatIsSaidTwiceIsRefused) {
               HasSubstr("an entry has `roles` twice"));
 }
 
-TEST(AllowListShape, EachServerRefusesTheOthersOlderShape) {
-  EXPECT_FALSE(
-      ParseAllowList(WithKey(kCuratorPeers, "clients"), kCuratorAllowList)
-          .ok());
-  EXPECT_FALSE(
-      ParseAllowList(WithKey(kAnalystPeers, "grants"), kAnalystAllowList).ok());
+TEST(AllowListShape, AListOfAnotherNameOrAVersionIsRefused) {
+  for (const std::string key : {"grants", "clients", "version"}) {
+    const std::string other = WithKey(kAnalystPeers, key);
+    for (const AllowListRules* rules :
+         {&kCuratorAllowList, &kAnalystAllowList}) {
+      const absl::Status status = ParseAllowList(other, *rules).status();
+      EXPECT_EQ(ReasonCode(status), rules->malformed);
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("unknown field `" + key + "`"));
+    }
+  }
 }
 
 // Who writes budgets at the analyst would take them for enforced.
@@ -185,30 +181,6 @@ class AllowListFile : public ::testing::Test {
   std::ostringstream log_;
   std::shared_ptr<spdlog::logger> before_;
 };
-
-TEST_F(AllowListFile, TheOlderShapeIsHintedAtOnce) {
-  for (const AllowListRules* rules : {&kCuratorAllowList, &kAnalystAllowList}) {
-    log_.str("");
-    const std::string text =
-        rules->has_datasets ? kCuratorPeers : kAnalystPeers;
-    const std::string older = WithKey(text, rules->older_key);
-    Put(older);
-    const auto list = AllowList::FromFile(path_, *rules).value();
-    const std::string first = log_.str();
-    EXPECT_THAT(first, HasSubstr(path_ + " has the older shape"));
-    EXPECT_THAT(first, HasSubstr("{\"peers\": [...]}"));
-    Put(older + "\n");
-    EXPECT_EQ(CodeOf(list.get(), "dns:a"), "");
-    EXPECT_THAT(log_.str().substr(first.size()), HasSubstr("read again"));
-    EXPECT_THAT(log_.str().substr(first.size()), Not(HasSubstr("older shape")));
-  }
-}
-
-TEST_F(AllowListFile, ThePresentShapeIsNotHintedAt) {
-  Put(kCuratorPeers);
-  ASSERT_TRUE(AllowList::FromFile(path_, kCuratorAllowList).ok());
-  EXPECT_THAT(log_.str(), Not(HasSubstr("older shape")));
-}
 
 TEST_F(AllowListFile, IsReadAgainWhenItChangesAndGrantsNothingWhileItIsBroken) {
   Put(kAnalystPeers);

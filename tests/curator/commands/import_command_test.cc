@@ -141,7 +141,7 @@ TEST_F(ImportCommand, TheNameOfASecondAccountIsNotDeclared) {
   EXPECT_FALSE(Exists("z/ledger/ledger.sqlite"));
   EXPECT_EQ(Run("import --name v --population others" + flags), kExitOk)
       << err_;
-  // A ledger of an earlier version may have one, which stays in use.
+  // In a ledger that has one, it stays in use.
   {
     Ledger::Options places;
     places.directory = scratch_.path() + "/z/ledger";

@@ -138,7 +138,7 @@ TEST_F(PublishCommand, PeopleAreReadAgainWithClassesAndColumns) {
   EXPECT_THAT(out_, HasSubstr("3 ids"));
 }
 
-TEST_F(PublishCommand, PeopleOfAnEarlierVersionAreRecordedLater) {
+TEST_F(PublishCommand, PeopleThatAreMissingAreRecordedLater) {
   MakeDraft();
   std::filesystem::remove(scratch_.path() + "/z/datasets/v/people.bin");
   EXPECT_EQ(Publish("--approve Ann --accept-linkage 0.05"), kExitNotFound);

@@ -20,7 +20,7 @@ class Servable : public Terminal {
   }
   static void TearDownTestSuite() { delete certificates_; }
 
-  Servable() { scratch_.Write("allow.json", R"({"grants": []})"); }
+  Servable() { scratch_.Write("allow.json", R"({"peers": []})"); }
 
   std::string Path(const std::string& name) const {
     return scratch_.path() + "/" + name;

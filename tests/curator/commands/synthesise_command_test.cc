@@ -140,25 +140,9 @@ TEST_F(SynthesiseCommand, TheSameRequestIsPaidOnce) {
   EXPECT_EQ(Rows(RowKind::kCharge), 2u);
 }
 
-// Id that earlier versions gave the run of `--epsilon 1` on these people.
-constexpr char kEarlierId[] = "93531b0321697be52b28c6d918f6ff1f";
-
 // An id that follows from public numbers could be taken by an analyst.
 TEST_F(SynthesiseCommand, AnAnalystCannotTakeTheRunsId) {
   ImportPeople();
-  {
-    RunOpening opening;
-    opening.identity = "dns:analyst";
-    opening.run_id = kEarlierId;
-    opening.population = "all";
-    opening.dataset = "people";
-    opening.mechanism = "class_moments";
-    opening.rounds = 1;
-    opening.cost = MuSquared::FromUnits(1);
-    const auto ledger = Ledger::Open(Places());
-    ASSERT_TRUE(ledger.ok()) << ledger.status();
-    ASSERT_TRUE((*ledger)->OpenRun(opening).ok());
-  }
   ASSERT_EQ(Synthesise("r.json"), kExitOk) << err_;
   const std::string first = ChargeIn("r.json").at("run_id");
   // Another data directory has another key, and the run another id.
@@ -167,37 +151,6 @@ TEST_F(SynthesiseCommand, AnAnalystCannotTakeTheRunsId) {
   ImportPeople();
   ASSERT_EQ(Synthesise("s.json"), kExitOk) << err_;
   EXPECT_NE(ChargeIn("s.json").at("run_id"), first);
-}
-
-// A release that an earlier version has paid for is found again.
-TEST_F(SynthesiseCommand, ARunOfAnEarlierVersionGoesOn) {
-  ImportPeople();
-  ASSERT_EQ(Synthesise("r.json"), kExitOk) << err_;
-  const LedgerRow opened = RowOf(RowKind::kOpen);
-  std::filesystem::remove_all(scratch_.path() + "/z");
-  std::filesystem::remove_all(Places().anchor_directory);
-  ImportPeople();
-  {
-    RunOpening opening;
-    opening.identity = opened.identity;
-    opening.run_id = kEarlierId;
-    opening.population = opened.population;
-    opening.dataset = opened.dataset;
-    opening.mechanism = opened.mechanism;
-    opening.parameters_hash = opened.request_hash;
-    opening.rounds = 1;
-    opening.cost = opened.cost;
-    const auto ledger = Ledger::Open(Places());
-    ASSERT_TRUE(ledger.ok()) << ledger.status();
-    ASSERT_TRUE((*ledger)->OpenRun(opening).ok());
-  }
-  ASSERT_EQ(Synthesise("s.json"), kExitOk) << err_;
-  EXPECT_EQ(ChargeIn("s.json").at("run_id"), kEarlierId);
-  ASSERT_EQ(Synthesise("t.json"), kExitOk) << err_;
-  EXPECT_THAT(out_, HasSubstr("nothing was charged"));
-  EXPECT_EQ(File("s.json"), File("t.json"));
-  EXPECT_EQ(Rows(RowKind::kCharge), 1u);
-  EXPECT_EQ(Rows(RowKind::kOpen), 1u);
 }
 
 TEST_F(SynthesiseCommand, WhatIsRefusedChargesNothing) {

@@ -19,6 +19,7 @@
 #include "curator/ledger/data_paths.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -114,16 +115,11 @@ TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   for (std::size_t n = 0; n < 5; ++n)
     sums.rows[n][0] = static_cast<std::uint8_t>(n + 1);
   sums.parts = {Digest{}};
-  ImportOptions options;
-  options.data_dir = data_dir;
-  options.input = scratch_.Write("sums.txt", PeopleSumsText(sums));
+  ImportOptions options =
+      RowsImport(data_dir, scratch_.Write("sums.txt", PeopleSumsText(sums)),
+                 "s", "others", 1, 1e-6);
   options.are_sums = true;
-  options.users_are_rows = true;
-  options.name = "s";
-  options.population = "others";
   options.users_count = 5;
-  options.epsilon = 1;
-  options.delta = 1e-6;
   const auto imported = ::dpnmf::curator::Import(options);
   ASSERT_TRUE(imported.ok()) << imported.status();
   scratch_.Write("W.csv", "1,0\n0,1\n");
@@ -242,7 +238,7 @@ TEST_F(TransformRecordTest, OneThatIsKilledLeavesNoFile) {
   }
 }
 
-TEST_F(TransformRecordTest, AServerOfAnEarlierVersionIsSaid) {
+TEST_F(TransformRecordTest, AServerThatDoesNotKnowTheRequestIsSaid) {
   const auto control = ControlServer::Start(data_dir(), {}).value();
   EXPECT_EQ(Transform("W.csv"), kExitUsage);
   EXPECT_THAT(err_, HasSubstr("[control-request-malformed]"));

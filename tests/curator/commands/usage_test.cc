@@ -108,18 +108,5 @@ TEST_F(Usage, OwnTlsFilesThatAreNoGoodAreExitCode6) {
   EXPECT_THAT(err_, HasSubstr("[tls-file-unreadable]"));
 }
 
-TEST_F(Usage, WhatMovedNamesTheOtherProgram) {
-  for (const std::string command : {"factorize", "evaluate"}) {
-    for (const std::string flags :
-         {"", " --help", " --input v.csv --rank 1 --mechanism all"}) {
-      EXPECT_EQ(Run(command + flags), kExitUsage);
-      EXPECT_EQ(out_, "");
-      EXPECT_EQ(err_, "dpnmf-curator: The command `" + command +
-                          "` is in the program dpnmf-lab: run `dpnmf-lab " +
-                          command + "` with the same flags. [usage]\n");
-    }
-  }
-}
-
 }  // namespace
 }  // namespace dpnmf::curator

@@ -10,6 +10,7 @@
 #include "curator/data/rated_users.h"
 #include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -187,8 +188,6 @@ TEST(Description, SurvivesTheWayThroughJson) {
   EXPECT_EQ(back->fingerprint, stored.fingerprint);
 }
 
-// Descriptions that older versions of the program wrote and that are still
-// read.
 TEST(Description, OfOtherDataIsAsItAlwaysWas) {
   StoredDescription stored{.description = Description(64, 1797)};
   EXPECT_EQ(ToJson(stored), R"({
@@ -235,7 +234,7 @@ TEST(Description, OfSumsSurvivesTheWayThroughJson) {
     EXPECT_EQ(ToJson(*back), ToJson(stored));
     EXPECT_EQ(back->description.sums, sums);
   }
-  // Sums of all features are written as by older programs.
+  // Sums of all features name no rows.
   stored.description.features = 64;
   stored.description.sums = StoredSums{.bits = 20};
   const std::string json = ToJson(stored);
@@ -290,14 +289,9 @@ class OpenedDataset : public testing::Test {
  protected:
   std::string ImportFile(const std::string& name, const std::string& file,
                          const std::string& content) {
-    ImportOptions options;
-    options.data_dir = scratch_.path() + "/data";
-    options.input = scratch_.Write(file, content);
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = "p";
-    options.epsilon = 1;
-    options.delta = 1e-5;
+    ImportOptions options =
+        RowsImport(scratch_.path() + "/data", scratch_.Write(file, content),
+                   name, "p", 1, 1e-5);
     const auto imported = Import(options);
     EXPECT_TRUE(imported.ok()) << imported.status();
     return DatasetDirectory(options.data_dir, name);

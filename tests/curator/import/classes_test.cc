@@ -10,6 +10,7 @@
 #include "curator/data/description.h"
 #include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -21,14 +22,9 @@ class ClassesAtImport : public testing::Test {
  protected:
   ImportOptions OptionsFor(const std::string& content,
                            const std::string& name = "d") const {
-    ImportOptions options;
-    options.data_dir = scratch_.path() + "/data";
-    options.input = scratch_.Write(name + ".csv", content);
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = std::string("p");
-    options.epsilon = 2;
-    options.delta = 1e-5;
+    ImportOptions options =
+        RowsImport(scratch_.path() + "/data",
+                   scratch_.Write(name + ".csv", content), name, "p", 2, 1e-5);
     options.normalisation = Normalisation::kNone;
     options.column_bound = 16;
     options.class_column = 3;

@@ -167,7 +167,7 @@ TEST_F(DatasetPeopleTest, AnImportSaysThatPeopleHaveABudgetElsewhere) {
       << notes[0];
 }
 
-TEST_F(DatasetPeopleTest, OfAnEarlierVersionAreMissingUntilTheFileIsReadAgain) {
+TEST_F(DatasetPeopleTest, ThatAreMissingAreFoundWhenTheFileIsReadAgain) {
   ImportOptions options = MatrixOf("m.csv", "ann,3,4\nbob,5,6\n");
   options.header = false;
   ASSERT_TRUE(Import(options).ok());

@@ -12,6 +12,7 @@
 #include "curator/import/dataset_people.h"
 #include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -27,15 +28,11 @@ class FeatureWeightsTest : public testing::Test {
   }
 
   ImportOptions Options(const std::string& name, const std::string& weights) {
-    ImportOptions options;
-    options.data_dir = scratch_.path() + "/data";
-    options.input = scratch_.Write("v.csv", "1,2,2\n0,3,4\n5,0,0\n");
-    options.users_are_rows = true;
+    ImportOptions options =
+        RowsImport(scratch_.path() + "/data",
+                   scratch_.Write("v.csv", "1,2,2\n0,3,4\n5,0,0\n"), name,
+                   "people", 1, 1e-6);
     options.label_columns = 0;
-    options.name = name;
-    options.population = "people";
-    options.epsilon = 1;
-    options.delta = 1e-6;
     if (!weights.empty())
       options.feature_weights_file = scratch_.Write("w", weights);
     return options;

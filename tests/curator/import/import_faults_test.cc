@@ -7,30 +7,26 @@
 #include "curator/import/readers/item_table.h"
 #include "tests/common/base/failing_system.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
 
-ImportOptions OptionsIn(const Scratch& scratch) {
-  ImportOptions options;
-  options.data_dir = scratch.path() + "/data";
-  options.name = std::string("d");
-  options.population = std::string("p");
-  options.epsilon = 2;
-  options.delta = 1e-5;
-  return options;
-}
-
 ImportOptions MatrixIn(const Scratch& scratch) {
-  ImportOptions options = OptionsIn(scratch);
-  options.input = scratch.Write("m.csv", "1,2\n3,4\n0,5\n");
+  ImportOptions options =
+      RowsImport(scratch.path() + "/data",
+                 scratch.Write("m.csv", "1,2\n3,4\n0,5\n"), "d", "p", 2, 1e-5);
   options.features_file = scratch.Write("f", "left\nright\n");
-  options.users_are_rows = true;
   return options;
 }
 
 ImportOptions RatingsIn(const Scratch& scratch) {
-  ImportOptions options = OptionsIn(scratch);
+  ImportOptions options;
+  options.data_dir = scratch.path() + "/data";
+  options.name = "d";
+  options.population = "p";
+  options.epsilon = 2;
+  options.delta = 1e-5;
   options.ratings = scratch.Write("r.csv", "ann,x,1\nbob,y,2\n");
   options.items_file = scratch.Write("i", "x\ny\n");
   options.item_features_file =
@@ -48,15 +44,12 @@ absl::Status Opened(const std::string& directory) {
   return ReadItemTable(directory, dataset->description()).status();
 }
 
-class ImportFaults
-    : public testing::TestWithParam<ImportOptions (*)(const Scratch&)> {};
-
-TEST_P(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
+void ExpectWholeOrNone(ImportOptions (*options_in)(const Scratch&)) {
   int refused = 0, absent = 0;
   for (int n = 1;; ++n) {
     SCOPED_TRACE(n);
     const Scratch scratch;
-    const ImportOptions options = GetParam()(scratch);
+    const ImportOptions options = options_in(scratch);
     bool declared = false;
     ImportOptions watched = options;
     watched.before_publish = [&](const DatasetDescription&,
@@ -98,8 +91,12 @@ TEST_P(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
   EXPECT_LE(refused - absent, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Matrix, ImportFaults, testing::Values(MatrixIn));
-INSTANTIATE_TEST_SUITE_P(Ratings, ImportFaults, testing::Values(RatingsIn));
+TEST(ImportFaults, EachFailingCallLeavesAWholeMatrixOrNone) {
+  ExpectWholeOrNone(MatrixIn);
+}
+TEST(ImportFaults, EachFailingCallLeavesWholeRatingsOrNone) {
+  ExpectWholeOrNone(RatingsIn);
+}
 
 }  // namespace
 }  // namespace dpnmf::curator

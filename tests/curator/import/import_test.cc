@@ -17,6 +17,7 @@
 #include "curator/import/people/fingerprint.h"
 #include "tests/curator/data/scratch.h"
 #include "tests/curator/import/child_process.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -25,14 +26,8 @@ class ImportTest : public testing::Test {
  protected:
   ImportOptions OptionsFor(const std::string& file,
                            const std::string& content) const {
-    ImportOptions options;
-    options.data_dir = data_dir();
-    options.input = scratch_.Write(file, content);
-    options.users_are_rows = true;
-    options.name = std::string("d");
-    options.population = std::string("p");
-    options.epsilon = 2;
-    options.delta = 1e-5;
+    ImportOptions options = RowsImport(
+        data_dir(), scratch_.Write(file, content), "d", "p", 2, 1e-5);
     return options;
   }
 

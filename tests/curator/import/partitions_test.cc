@@ -12,6 +12,7 @@
 #include "curator/import/dataset_people.h"
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -56,14 +57,9 @@ class PartitionsTest : public testing::Test {
   ImportOptions OptionsFor(const std::string& name,
                            const std::string& partition,
                            const std::string& content) {
-    ImportOptions options;
-    options.data_dir = data_dir();
-    options.input = scratch_.Write(name + ".csv", content);
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = std::string("patients");
-    options.epsilon = 2;
-    options.delta = 1e-5;
+    ImportOptions options =
+        RowsImport(data_dir(), scratch_.Write(name + ".csv", content), name,
+                   "patients", 2, 1e-5);
     options.partitions = {"id", {"jan", "feb", "mar"}};
     options.partition = partition;
     options.note = [this](const std::string& sentence) {

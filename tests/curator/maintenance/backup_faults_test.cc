@@ -17,6 +17,7 @@
 #include "curator/maintenance/backup.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -36,16 +37,11 @@ void Reach(const char* place) {
 // Imports as `import` does: the rows, then the name.
 absl::Status Take(const Scratch& scratch, Ledger* ledger,
                   const std::string& name) {
-  ImportOptions options;
-  options.data_dir = scratch.path() + "/data";
-  options.input =
+  ImportOptions options = RowsImport(
+      scratch.path() + "/data",
       scratch.Write("f.csv", name == "jan" ? "id,a,b\nann,1,2\nbob,3,4\n"
-                                           : "id,a,b\ncyd,5,2\ndan,7,4\n");
-  options.users_are_rows = true;
-  options.name = name;
-  options.population = std::string("patients");
-  options.epsilon = 2;
-  options.delta = 1e-5;
+                                           : "id,a,b\ncyd,5,2\ndan,7,4\n"),
+      name, "patients", 2, 1e-5);
   options.partitions = {"id", {"jan", "feb"}};
   options.partition = name;
   options.before_publish = [&](const DatasetDescription& description,

@@ -19,6 +19,7 @@
 #include "curator/maintenance/remove_dataset.h"
 #include "curator/maintenance/retention.h"
 #include "nlohmann/json.hpp"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf::curator {
@@ -65,15 +66,10 @@ class Keep : public CuratorFixture {
   void PutDataset() const {
     std::ofstream(directory_ + "/fingerprint.key") << std::string(32, 'k');
     const PopulationPolicy policy = PolicyOf("people");
-    ImportOptions options;
-    options.data_dir = directory_;
-    options.input = directory_ + "/d.csv";
-    std::ofstream(options.input) << "1,0\n1,2\n";
-    options.users_are_rows = true;
-    options.name = "d";
-    options.population = policy.population;
-    options.epsilon = policy.epsilon;
-    options.delta = policy.delta;
+    std::ofstream(directory_ + "/d.csv") << "1,0\n1,2\n";
+    ImportOptions options =
+        RowsImport(directory_, directory_ + "/d.csv", "d", policy.population,
+                   policy.epsilon, policy.delta);
     options.before_publish = [this](const DatasetDescription& description,
                                     const DatasetDigests& digests) {
       return ledger_->BindDataset(description.population, description.name,
@@ -84,17 +80,6 @@ class Keep : public CuratorFixture {
   }
   std::string Values(const std::string& data_dir) const {
     return Text(data_dir + "/datasets/d/values.npy");
-  }
-  // The manifest of an earlier version, over the same files.
-  static void MakeManifestUnkeyed(const std::string& backup) {
-    nlohmann::json manifest =
-        nlohmann::json::parse(Text(backup + "/manifest.json"));
-    manifest["format"] = 1;
-    for (auto& [path, file] : manifest["files"].items()) {
-      file = {{"size", file.at("size")},
-              {"sha256", PlainHash(Text(backup + "/" + path))}};
-    }
-    std::ofstream(backup + "/manifest.json") << manifest.dump(1);
   }
   static std::string PlainHash(const std::string& text) {
     return HexOf(Sha256().AddBytes(std::as_bytes(std::span(text))).Finish());
@@ -146,16 +131,10 @@ class RemoveByOperator : public CloseByOperator {
   absl::StatusOr<DatasetDescription> ImportAs(
       const std::string& name, const std::string& population,
       std::optional<std::uint64_t> shards = std::nullopt) {
-    ImportOptions options;
+    std::ofstream(directory_ + "/m.csv") << "1,0\n1,2\n";
+    ImportOptions options = RowsImport(directory_, directory_ + "/m.csv", name,
+                                       population, 1, 1e-5);
     options.shards = shards;
-    options.data_dir = directory_;
-    options.input = directory_ + "/m.csv";
-    std::ofstream(options.input) << "1,0\n1,2\n";
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = population;
-    options.epsilon = 1;
-    options.delta = 1e-5;
     const std::vector<LedgerRow> rows = Audit().rows;
     options.population_is_used = [&](const std::string& of) {
       return PopulationIsUsed(rows, of);
@@ -163,14 +142,8 @@ class RemoveByOperator : public CloseByOperator {
     return Import(options);
   }
   void ImportInAPartAs(const std::string& name, const std::string& population) {
-    ImportOptions options;
-    options.data_dir = directory_;
-    options.input = directory_ + "/m.csv";
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = population;
-    options.epsilon = 1;
-    options.delta = 1e-5;
+    ImportOptions options = RowsImport(directory_, directory_ + "/m.csv", name,
+                                       population, 1, 1e-5);
     options.shard_of = PartRange{0, 2, 2};
     ASSERT_TRUE(ImportPart(options).ok());
     ImportOptions joined;
@@ -308,15 +281,9 @@ TEST_F(RemoveByOperator, TheDoctorWantsARecordOfEachPublishedTable) {
 TEST_F(RemoveByOperator, TheDoctorAddsUpThePeopleOfPartitions) {
   const auto take = [&](const std::string& name, const std::string& partition,
                         const std::string& text) {
-    ImportOptions options;
-    options.data_dir = directory_;
-    options.input = directory_ + "/m.csv";
-    std::ofstream(options.input) << "id,a,b\n" << text;
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = std::string("months");
-    options.epsilon = 1;
-    options.delta = 0.3;
+    std::ofstream(directory_ + "/m.csv") << "id,a,b\n" << text;
+    ImportOptions options =
+        RowsImport(directory_, directory_ + "/m.csv", name, "months", 1, 0.3);
     options.partitions = {"id", {"jan", "feb"}};
     options.partition = partition;
     return Import(options).status();
@@ -615,11 +582,28 @@ TEST_F(Keep, ABackupIsTakenOnlyWhole) {
   }
   fs::remove(manifest);
   EXPECT_EQ(code(), "backup-missing");
-  std::ofstream(manifest) << R"({"format": 3})";
-  EXPECT_EQ(code(), "backup-newer");
   std::ofstream(manifest) << R"({"format": 1, "rows": 1, "head": "", "files":
-             {"../../etc/passwd": {"size": 1, "sha256": ""}}})";
+             {"../../etc/passwd": {"size": 1, "hmac_sha256": ""}}})";
   EXPECT_EQ(code(), "backup-damaged");
+}
+
+TEST_F(Keep, ABackupOfAnotherFormatOrOfNoneIsRefused) {
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  const std::string manifest = Place("one") + "/manifest.json";
+  const std::string good = Text(manifest);
+  const std::string format = "\"format\": 1,";
+  const std::size_t at = good.find(format);
+  ASSERT_NE(at, std::string::npos);
+  for (const auto& [other, code] :
+       {std::pair{"\"format\": 2,", "backup-newer"},
+        std::pair{"\"format\": 0,", "backup-damaged"},
+        std::pair{"", "backup-damaged"}, std::pair{"\"format\": 1,", ""}}) {
+    std::string text = good;
+    std::ofstream(manifest) << text.replace(at, format.size(), other);
+    EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()), code)
+        << other;
+  }
 }
 
 // One who sees a manifest alone could test guesses about a person with it.
@@ -666,31 +650,11 @@ TEST_F(Keep, ABackupHasTheKeyOfItsHashes) {
   const auto restored =
       RestoreBackup(Place("one"), Place("restored"), Anchor());
   ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_FALSE(restored->unkeyed);
   EXPECT_EQ(Text(Place("restored") + "/fingerprint.key"), std::string(32, 'k'));
   // Data without their key were never whole.
   EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("two")).status()),
             "fingerprint-key-damaged");
   EXPECT_FALSE(fs::exists(Place("two") + "/manifest.json"));
-}
-
-TEST_F(Keep, ABackupOfAnEarlierVersionIsRestoredAndSaysThatItsHashesHaveNoKey) {
-  PutDataset();
-  Train(1, 2, true);
-  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
-  MakeManifestUnkeyed(Place("one"));
-  const auto checked = CheckBackup(Place("one"), Anchor());
-  ASSERT_TRUE(checked.ok()) << checked.status();
-  EXPECT_TRUE(checked->unkeyed);
-  const auto restored =
-      RestoreBackup(Place("one"), Place("restored"), Anchor());
-  ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_TRUE(restored->unkeyed);
-  EXPECT_EQ(Values(Place("restored")), Values(directory_));
-  EXPECT_FALSE(fs::exists(Place("restored") + "/manifest.json"));
-  std::ofstream(Place("one") + "/datasets/d/values.npy") << "other people";
-  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
-            "backup-damaged");
 }
 
 // Up to the NUL each of these names a file of the backup.

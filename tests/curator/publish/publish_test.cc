@@ -17,6 +17,7 @@
 #include "curator/publish/label.h"
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/ledger/release_fixtures.h"
 
 namespace dpnmf::curator {
@@ -49,16 +50,9 @@ class PublishTest : public testing::Test {
 
   ImportOptions ImportOf(const std::string& name, const std::string& population,
                          const std::string& csv) const {
-    ImportOptions options;
-    options.data_dir = data_dir();
-    options.input = home_.directory / (name + ".in.csv");
-    Write(options.input, csv);
-    options.users_are_rows = true;
-    options.name = name;
-    options.population = population;
-    options.epsilon = 1;
-    options.delta = 1e-5;
-    return options;
+    const std::string input = home_.directory / (name + ".in.csv");
+    Write(input, csv);
+    return RowsImport(data_dir(), input, name, population, 1, 1e-5);
   }
   void Import(const ImportOptions& options) const {
     ASSERT_TRUE(

@@ -13,6 +13,7 @@
 #include "curator/ranks/rank_job.h"
 #include "gmock/gmock.h"
 #include "tests/curator/each_mechanism.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/ranks/in_shares.h"
 
 namespace dpnmf::curator {
@@ -35,16 +36,12 @@ class PartsTest : public testing::Test {
 
   ImportOptions OptionsOf(const std::string& data_dir, const std::string& range,
                           const std::string& text) {
-    ImportOptions options;
-    options.data_dir = data_dir;
-    options.input = scratch_.Write(
-        absl::StrCat("in", ++files_, text.starts_with("%%") ? ".mtx" : ".csv"),
-        text);
-    options.users_are_rows = true;
-    options.name = std::string("p");
-    options.population = std::string("p");
-    options.epsilon = 8;
-    options.delta = 1e-5;
+    ImportOptions options = RowsImport(
+        data_dir,
+        scratch_.Write(absl::StrCat("in", ++files_,
+                                    text.starts_with("%%") ? ".mtx" : ".csv"),
+                       text),
+        "p", "p", 8, 1e-5);
     options.shard_of = ParsePartRange(range).value();
     return options;
   }

@@ -12,6 +12,7 @@
 #include "curator/data/description.h"
 #include "curator/factor/moments.h"
 #include "curator/import/dataset_people.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
 namespace dpnmf::curator {
@@ -86,16 +87,10 @@ class PeopleSumsTest : public testing::Test {
   }
 
   ImportOptions Options(const std::string& text) const {
-    ImportOptions options;
-    options.data_dir = data_dir_;
-    options.input = scratch_.Write("sums.txt", text);
+    ImportOptions options = RowsImport(
+        data_dir_, scratch_.Write("sums.txt", text), "sums", "p", 8, 1e-5);
     options.are_sums = true;
-    options.users_are_rows = true;
-    options.name = "sums";
-    options.population = "p";
     options.users_count = 60;
-    options.epsilon = 8;
-    options.delta = 1e-5;
     return options;
   }
 
@@ -106,20 +101,19 @@ class PeopleSumsTest : public testing::Test {
   std::vector<std::uint32_t> rows_;  // of S_G; none: all
 };
 
-// Printed by the program before there were rows: `dpnmf-sums people --features
-// 2
-// --users-count 2` with a key of zeros, of the lines "1,2" and "3,4".
-constexpr char kVersion2[] =
-    "dpnmf-sums 2 2 2 20 3ff0000000000000 l2 3c199be2d9e875dde5353bebf12e"
+// Printed by `dpnmf-sums people --features 2 --users-count 2` with a key of
+// zeros, of the lines "1,2" and "3,4".
+constexpr char kPrinted[] =
+    "dpnmf-sums 1 2 2 20 3ff0000000000000 l2 3c199be2d9e875dde5353bebf12e"
     "339f25c1755261458e185c7c2960c8c2e7f8 0 1\n"
     "sums 1098082 1776734 615725340994 967568394638 1583293739476\n"
     "row c2bc9edb54cc474e7ed383ecc4d423dab57a2079a94168530a9e2dfcc6d6ecc3"
     "\n"
     "row fa52a37618c94da02ac87df7a0465edc14b4941329eb51f86e83e68ee7869b0c"
     "\n"
-    "part 35c2e8a8a2729677073ff260dbd949ff21b071b5393fbb31ac1aa178aea7e0e"
-    "7\n"
-    "end 7bba46c4bd87b9819782506e5a5f99d26c1f49ffc4ed085bed2cb15acd7dd33d"
+    "part 9e34cc7e1e6d8d8449e70b95ee801d457099c52639dbad4145cb4bb986ebe04"
+    "8\n"
+    "end fddae36861821a9ec671d36acf2e3af93f63621d0199e7471b516491c572c983"
     "\n";
 
 // The text, with the check that belongs to it.
@@ -217,22 +211,18 @@ TEST_F(PeopleSumsTest, PartsOnRowsAddUpToTheRunOfOneProcess) {
   }
 }
 
-// A part has the digest that it always had; only sums on rows say so.
-TEST_F(PeopleSumsTest, SumsOnAllFeaturesAreWrittenAsBefore) {
+TEST_F(PeopleSumsTest, OnlySumsOnRowsNameThem) {
   const std::string all = PeopleSumsText(Part(PeopleText(60, 7, false)));
-  EXPECT_TRUE(absl::StartsWith(all, "dpnmf-sums 2 7 60 "));
+  EXPECT_TRUE(absl::StartsWith(all, "dpnmf-sums 1 7 60 "));
   EXPECT_EQ(all.find("rows"), std::string::npos);
   EXPECT_TRUE(AddedSums(all)->moment_rows.empty());
-  const auto older = AddedSums(kVersion2);
-  ASSERT_TRUE(older.ok()) << older.status();
-  EXPECT_EQ(older->features, 2u);
-  EXPECT_EQ(older->people, 2u);
-  EXPECT_TRUE(older->moment_rows.empty());
-  EXPECT_EQ(older->sums.size(), 5u);
-  EXPECT_EQ(PeopleSumsText(*older), kVersion2);
+  const auto printed = AddedSums(kPrinted);
+  ASSERT_TRUE(printed.ok()) << printed.status();
+  EXPECT_EQ(printed->sums.size(), 5u);
+  EXPECT_EQ(PeopleSumsText(*printed), kPrinted);
   rows_ = {1, 4};
   const std::string some = PeopleSumsText(Part(PeopleText(60, 7, false)));
-  EXPECT_TRUE(absl::StartsWith(some, "dpnmf-sums 3 7 60 "));
+  EXPECT_TRUE(absl::StartsWith(some, "dpnmf-sums 1 7 60 "));
   EXPECT_NE(some.find("\nrows 2 1 4\nsums "), std::string::npos);
   EXPECT_EQ(AddedSums(some)->moment_rows, rows_);
 }
@@ -285,10 +275,10 @@ TEST_F(PeopleSumsTest, RowsThatAreNoneOfItsFeaturesAreRefused) {
         std::pair("\nrows 2 1 4\n", "\nrows 1 4\n"),
         std::pair("\nrows 2 1 4\n", "\nrows 1025 1 4\n"),
         std::pair("\nrows 2 1 4\n", "\nrows  2 1 4\n"),
-        std::pair("dpnmf-sums 3", "dpnmf-sums 2"),
-        std::pair("dpnmf-sums 3", "dpnmf-sums 4"),
-        std::pair("dpnmf-sums 3 7 ", "dpnmf-sums 3 4 "),
-        std::pair("dpnmf-sums 3 7 ", "dpnmf-sums 3 100000001 ")}) {
+        std::pair("dpnmf-sums 1", "dpnmf-sums 2"),
+        std::pair("dpnmf-sums 1", "dpnmf-sums 0"),
+        std::pair("dpnmf-sums 1 7 ", "dpnmf-sums 1 4 "),
+        std::pair("dpnmf-sums 1 7 ", "dpnmf-sums 1 100000001 ")}) {
     const std::string changed =
         Resealed(absl::StrReplaceAll(text, {{from, to}}));
     ASSERT_NE(changed, text) << from;

@@ -22,6 +22,7 @@
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 
@@ -76,14 +77,9 @@ inline ImportOptions OptionsOfPeople(
     const Scratch& scratch, const std::string& data_dir,
     const std::string& name, bool sparse, const std::string& text,
     std::optional<std::uint64_t> private_count = std::nullopt) {
-  ImportOptions options;
-  options.data_dir = data_dir;
-  options.input = scratch.Write(name + (sparse ? ".mtx" : ".csv"), text);
-  options.users_are_rows = true;
-  options.name = name;
-  options.population = "p";
-  options.epsilon = 8;
-  options.delta = 1e-5;
+  ImportOptions options = RowsImport(
+      data_dir, scratch.Write(name + (sparse ? ".mtx" : ".csv"), text), name,
+      "p", 8, 1e-5);
   if (private_count.has_value()) {
     options.adjacency = Adjacency::kAddRemoveOne;
     options.users_count = private_count;

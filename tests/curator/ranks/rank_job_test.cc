@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "curator/ranks/rank_answer.h"
 #include "tests/common/base/failing_allocation.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
 namespace dpnmf::curator {
@@ -238,18 +239,13 @@ TEST_F(RankJobTest, APlaceIsOldOnceNobodyHoldsItsLock) {
 
 // Else every round on them would be refused.
 TEST_F(RankJobTest, DataWithClassesHaveNoSharesAndAreNotGivenToRanks) {
-  ImportOptions options;
-  options.data_dir = data_dir_;
-  options.input = scratch_.Write("labelled.csv", "a,1,2,3\nb,2,1,0\na,0,1,1\n");
+  ImportOptions options = RowsImport(
+      data_dir_, scratch_.Write("labelled.csv", "a,1,2,3\nb,2,1,0\na,0,1,1\n"),
+      "labelled", "p", 8, 1e-5);
   options.header = false;
-  options.users_are_rows = true;
   options.label_columns = 1;
   options.class_column = 1;
   options.classes = {"a", "b"};
-  options.name = "labelled";
-  options.population = "p";
-  options.epsilon = 8;
-  options.delta = 1e-5;
   const auto imported = Import(options);
   ASSERT_TRUE(imported.ok()) << imported.status();
   const std::string directory = DatasetDirectory(data_dir_, "labelled");

@@ -62,9 +62,10 @@ class RecommendServiceTest : public ::testing::Test {
     RecommendServiceOptions options;
     options.dataset = data_.get();
     options.check_ready = [this]() -> absl::Status {
-      if (ready_) return absl::OkStatus();
-      return Refusal(absl::StatusCode::kUnavailable, "dataset-not-ready",
-                     "Not yet.");
+      const char* const code = not_ready_;
+      if (code == nullptr) return absl::OkStatus();
+      return Refusal(absl::StatusCode::kUnavailable, code,
+                     "The file /var/lib/dpnmf/x is damaged.");
     };
     options.recommender = &recommender_;
     options.find = [](std::string_view person) -> std::optional<std::uint64_t> {
@@ -155,7 +156,7 @@ class RecommendServiceTest : public ::testing::Test {
   std::string directory_;
   SigningKey key_;
   std::atomic<std::int64_t> now_{kStart};
-  std::atomic<bool> ready_{true};
+  std::atomic<const char*> not_ready_{nullptr};  // a code
   int nonces_ = 0;
   std::vector<Record> people_;
   std::unique_ptr<Dataset> data_;
@@ -181,12 +182,23 @@ TEST_F(RecommendServiceTest, TheListIsThatOfThePersonWhomTheTokenNames) {
 // And no token is used up.
 TEST_F(RecommendServiceTest, UntilTheDataSetIsVerifiedThereIsNoList) {
   const std::string token = Token("ann");
-  ready_ = false;
+  not_ready_ = "dataset-not-ready";
   EXPECT_EQ(ReasonCode(Ask("shop", token).status()), "dataset-not-ready");
   EXPECT_EQ(ReasonCode(Ask("analyst", token).status()), "role-missing")
       << "who may not ask is not told";
-  ready_ = true;
+  not_ready_ = nullptr;
   EXPECT_TRUE(Ask("shop", token).ok());
+}
+
+TEST_F(RecommendServiceTest, AFileOfTheOperatorIsNotNamedToAPeer) {
+  not_ready_ = "dataset-damaged";
+  const absl::Status status = Ask("shop", Token("ann")).status();
+  EXPECT_EQ(ReasonCode(status), "dataset-damaged");
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(Not(HasSubstr("/var")), HasSubstr("the curator's log")));
+  not_ready_ = nullptr;
+  EXPECT_THAT(std::string(Ask("shop", "no.token").status().message()),
+              HasSubstr("docs/reference/recommender.md"));
 }
 
 TEST_F(RecommendServiceTest, ANewPersonGetsWhatIsPopular) {

@@ -9,14 +9,14 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr char kGood[] = R"({"grants": [
+constexpr char kGood[] = R"({"peers": [
   {"identity": "dns:a", "roles": ["analyst"], "datasets": ["x"],
    "budgets": [{"population": "p", "epsilon": 0.5}]},
   {"identity": "uri:spiffe://b", "roles": ["auditor", "analyst"], "datasets": ["*"]}]})";
 
 TEST(Access, ReadsGrants) {
   const std::vector<Grant> grants =
-      ParseAllowList(kGood, kCuratorAllowList).value().grants;
+      ParseAllowList(kGood, kCuratorAllowList).value();
   ASSERT_EQ(grants.size(), 2u);
   EXPECT_TRUE(grants[0].Covers("x"));
   EXPECT_FALSE(grants[0].Covers("y"));
@@ -30,16 +30,16 @@ TEST(Access, RefusesWhatItDoesNotUnderstand) {
       "",
       "[]",
       "{}",
-      R"({"grants": [], "extra": 1})",
-      R"({"grants": [{"identity": "a", "roles": ["analyst"], "datasets": []}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": [], "datasets": []}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": ["root"], "datasets": []}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": ["analyst"]}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": ["analyst"], "datasets": [1]}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": ["analyst"], "dataset": ["x"]}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": ["analyst"], "datasets": [],
+      R"({"peers": [], "extra": 1})",
+      R"({"peers": [{"identity": "a", "roles": ["analyst"], "datasets": []}]})",
+      R"({"peers": [{"identity": "dns:a", "roles": [], "datasets": []}]})",
+      R"({"peers": [{"identity": "dns:a", "roles": ["root"], "datasets": []}]})",
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"]}]})",
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"], "datasets": [1]}]})",
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"], "dataset": ["x"]}]})",
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"], "datasets": [],
           "budgets": [{"population": "p", "epsilon": 0}]}]})",
-      R"({"grants": [{"identity": "dns:a", "roles": ["analyst"], "datasets": []},
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"], "datasets": []},
                      {"identity": "dns:a", "roles": ["analyst"], "datasets": []}]})",
   };
   for (const char* text : bad) {
@@ -99,7 +99,7 @@ TEST(Access, SaysWhereAListBreaksOff) {
   const std::string slip = sentence("{\n\"grants\": [,]}");
   EXPECT_NE(slip.find("line 2, byte 14:"), std::string::npos) << slip;
   const std::string missing =
-      sentence(R"({"grants": [{"identity": "dns:a", "roles": ["analyst"]}]})");
+      sentence(R"({"peers": [{"identity": "dns:a", "roles": ["analyst"]}]})");
   EXPECT_NE(missing.find("datasets"), std::string::npos) << missing;
   for (const std::string& text : {cut, slip, missing})
     EXPECT_EQ(text.find("json.exception"), std::string::npos) << text;
@@ -115,7 +115,7 @@ TEST(Access, TakesUpAChangedFileAndFailsClosedOnABrokenOne) {
   const std::unique_ptr<AccessControl> access =
       AccessControl::FromFile(path).value();
   EXPECT_TRUE(access->GrantOf(a).ok());
-  write(R"({"grants": []})");
+  write(R"({"peers": []})");
   EXPECT_EQ(ReasonCode(access->GrantOf(a).status()), "identity-unknown");
   write(kGood);
   EXPECT_TRUE(access->GrantOf(a).ok());

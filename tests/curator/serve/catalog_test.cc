@@ -9,6 +9,7 @@
 #include "curator/import/import.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -28,15 +29,10 @@ class CatalogTest : public testing::Test {
     return Import(options);
   }
   ImportOptions Options() {
-    ImportOptions options;
-    options.data_dir = data_dir();
-    options.input = scratch_.Write("v.csv", "1,2\n3,4\n5,7\n");
-    options.users_are_rows = true;
+    ImportOptions options =
+        RowsImport(data_dir(), scratch_.Write("v.csv", "1,2\n3,4\n5,7\n"), "d",
+                   "people", 1, 1e-6);
     options.label_columns = 0;
-    options.name = "d";
-    options.population = "people";
-    options.epsilon = 1;
-    options.delta = 1e-6;
     return options;
   }
 
@@ -88,8 +84,7 @@ TEST_F(CatalogTest, ListsNothingWithoutNames) {
   EXPECT_EQ(catalog->ItemsOf("d"), nullptr);
 }
 
-// Their operators were never asked whether analysts may see them.
-TEST_F(CatalogTest, KeepsTheNamesOfOlderDataSetsToItself) {
+TEST_F(CatalogTest, KeepsNamesThatAreNotDeclaredToItself) {
   ASSERT_TRUE(ImportWithNames("left\nright\n").ok());
   Replace("dataset.json", ",\n  \"named_features\": true", "");
   const auto catalog = Catalog::Open(data_dir());

@@ -13,6 +13,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
+#include "tests/curator/serve/fake_pace_clock.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -37,26 +39,22 @@ class OnlineImport : public testing::Test {
                 {data_dir(), ledger_.get(), &catalog_, audit_.get(), nullptr,
                  [this](const Dataset&) { return check_; },
                  KeyOfFiles(LoadOrCreateFingerprintKey(data_dir()).value()),
-                 [this] { ++ticks_; }}))
+                 &pacer_}))
             .value();
   }
 
   std::string data_dir() const { return scratch_.path() + "/data"; }
   absl::Status ImportNamed(const std::string& name) {
-    ImportOptions options;
-    options.data_dir = data_dir();
-    options.input = scratch_.Write("v.csv", policy_.population == "people"
-                                                ? "1,2\n3,4\n5,7\n"
-                                                : "1,2\n3,4\n5,8\n");
+    ImportOptions options =
+        RowsImport(data_dir(),
+                   scratch_.Write("v.csv", policy_.population == "people"
+                                               ? "1,2\n3,4\n5,7\n"
+                                               : "1,2\n3,4\n5,8\n"),
+                   name, policy_.population, policy_.epsilon, policy_.delta);
     options.features_file = scratch_.Write("names", "left\nright\n");
-    options.users_are_rows = true;
     options.label_columns = 0;
-    options.name = name;
-    options.population = policy_.population;
     options.adjacency = policy_.adjacency;
     options.conversion = policy_.conversion;
-    options.epsilon = policy_.epsilon;
-    options.delta = policy_.delta;
     options.before_publish = [this](const DatasetDescription& description,
                                     const DatasetDigests& digests) {
       // An unknown population: the data set was imported elsewhere.
@@ -78,11 +76,12 @@ class OnlineImport : public testing::Test {
   PopulationPolicy policy_{"people", Adjacency::kReplaceOne,
                            Conversion::kGaussian, 0.1, 1e-7};
   absl::Status check_;
-  int ticks_ = 0;     // that were waited for
   bool ask_ = false;  // the server, of a draft
   std::unique_ptr<Ledger> ledger_;
   Catalog catalog_;
   std::unique_ptr<AuditLog> audit_;
+  FakeClock clock_;
+  const Pacer pacer_{std::chrono::seconds(1), &clock_};
   std::unique_ptr<ControlServer> control_;
 };
 
@@ -155,11 +154,11 @@ TEST_F(OnlineImport, OtherFilesThanThoseOfTheImportAreNotServed) {
   EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
             "dataset-damaged");
   EXPECT_EQ(catalog_.Find("b"), nullptr);
-  EXPECT_EQ(ticks_, 0);
+  EXPECT_EQ(clock_.sleeps, 0);
   std::ofstream(file, std::ios::binary) << right;
   EXPECT_TRUE(ReloadOnline(data_dir(), "me").ok());
   EXPECT_TRUE(catalog_.Served("b").ok());
-  EXPECT_EQ(ticks_, 1);
+  EXPECT_EQ(clock_.sleeps, 1);
 }
 
 // The data set is like one that was imported elsewhere and moved here.

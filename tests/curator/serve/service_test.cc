@@ -9,7 +9,7 @@
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"
 #include "common/wire/status.h"
-#include "curator/serve/redact_for_peer.h"
+#include "curator/session/redact_for_peer.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/run_ids.h"
 

@@ -251,7 +251,7 @@ TEST_F(SessionTest, AnUnknownIdentityIsRefused) {
 
 TEST_F(SessionTest, TheIdentityIsCheckedAgainEveryRound) {
   const std::string path = directory_ + "/allow.json";
-  std::ofstream(path) << R"({"grants": [{"identity": "dns:analyst",
+  std::ofstream(path) << R"({"peers": [{"identity": "dns:analyst",
       "roles": ["analyst"], "datasets": ["planted"]}]})";
   const auto access = AccessControl::FromFile(path).value();
   Session session(
@@ -260,7 +260,7 @@ TEST_F(SessionTest, TheIdentityIsCheckedAgainEveryRound) {
   ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
   ASSERT_TRUE(session.Round(1, w_).ok());
   const double charged = Charged();
-  std::ofstream(path) << R"({"grants": []})";  // the operator withdraws it
+  std::ofstream(path) << R"({"peers": []})";  // the operator withdraws it
   EXPECT_EQ(ReasonCode(session.Round(2, w_).status()), "identity-unknown");
   EXPECT_EQ(Charged(), charged);
 }

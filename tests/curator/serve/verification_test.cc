@@ -14,6 +14,7 @@
 #include "curator/import/import.h"
 #include "curator/import/people/fingerprint.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/rows_import.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/fake_pace_clock.h"
 #include "tests/curator/serve/run_ids.h"
@@ -26,15 +27,10 @@ class VerificationTest : public CuratorFixture {
  protected:
   VerificationTest() {
     const PopulationPolicy policy = PolicyOf("people");
-    ImportOptions options;
-    options.data_dir = directory_;
-    options.input = scratch_.Write("v.csv", "1,2,3\n3,4,1\n5,7,2\n2,2,1\n");
-    options.users_are_rows = true;
+    ImportOptions options = RowsImport(
+        directory_, scratch_.Write("v.csv", "1,2,3\n3,4,1\n5,7,2\n2,2,1\n"),
+        "planted", policy.population, policy.epsilon, policy.delta);
     options.label_columns = 0;
-    options.name = "planted";
-    options.population = policy.population;
-    options.epsilon = policy.epsilon;
-    options.delta = policy.delta;
     options.features_file = scratch_.Write("names", "left\nright\ntop\n");
     options.before_publish = [this](const DatasetDescription& description,
                                     const DatasetDigests& digests) {
@@ -124,11 +120,14 @@ TEST_F(VerificationTest, SmallDataSetsAreVerifiedAtOnce) {
 }
 
 TEST_F(VerificationTest, UntilADataSetIsVerifiedEveryRequestHasOneRefusal) {
+  FakeClock clock;
+  const Pacer pace(std::chrono::seconds(1), &clock);
   std::promise<void> read, go_on;
-  options_.await_tick = [&] {
+  clock.before_sleep = [&] {
     read.set_value();
     go_on.get_future().wait();
   };
+  options_.pacer = &pace;
   ExpectNotReady();
   const auto verification = StartBehind();
   read.get_future().wait();  // all files
@@ -150,7 +149,7 @@ TEST_F(VerificationTest, InPacedModeADataSetAppearsAtATick) {
     EXPECT_EQ(ReasonCode(catalog_.Served("planted").status()),
               "dataset-not-ready");
   };
-  options_.await_tick = [&] { pace.AwaitTick(); };
+  options_.pacer = &pace;
   {
     const auto verification = StartBehind();
     AwaitServed(*verification);

@@ -1,6 +1,6 @@
 // Refusals as peers are told them.
-#ifndef DPNMF_CURATOR_SERVE_REDACT_FOR_PEER_H_
-#define DPNMF_CURATOR_SERVE_REDACT_FOR_PEER_H_
+#ifndef DPNMF_CURATOR_SESSION_REDACT_FOR_PEER_H_
+#define DPNMF_CURATOR_SESSION_REDACT_FOR_PEER_H_
 
 #include "absl/status/status.h"
 
@@ -14,4 +14,4 @@ absl::Status RedactForPeer(const absl::Status& status);
 
 }  // namespace dpnmf::curator
 
-#endif  // DPNMF_CURATOR_SERVE_REDACT_FOR_PEER_H_
+#endif  // DPNMF_CURATOR_SESSION_REDACT_FOR_PEER_H_

@@ -1,4 +1,4 @@
-#include "curator/serve/redact_for_peer.h"
+#include "curator/session/redact_for_peer.h"
 
 #include <algorithm>
 #include <iterator>
@@ -58,6 +58,7 @@ constexpr std::string_view kForPeers[] = {
     "mu-out-of-range",
     "noise-out-of-range",
     "numbers-malformed",
+    "order-unknown",
     "outlier-bound-out-of-range",
     "overruns-exhausted",
     "partition-differs",
@@ -92,10 +93,20 @@ constexpr std::string_view kForPeers[] = {
     "sums-malformed",
     "sums-only",
     "sums-overflow",
+    "token-audience",
+    "token-before-start",
+    "token-expired",
+    "token-lifetime",
+    "token-malformed",
+    "token-reused",
+    "token-signature",
+    "token-unrecorded",
     "too-many-calls",
     "too-many-messages",
+    "too-many-tokens",
     "too-many-uncharged-runs",
     "too-much-memory",
+    "top-out-of-range",
 };
 static_assert(std::is_sorted(std::begin(kForPeers), std::end(kForPeers)));
 
