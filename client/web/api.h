@@ -34,7 +34,7 @@ class Api {
  public:
   Api(std::shared_ptr<grpc::Channel> channel, ApiFacts facts);
 
-  // The reply to a request that the door admitted: a file of the page, or the
+  // The reply to a request that was admitted: a file of the page, or the
   // result of a call. Refusals are those of RefusedReply.
   HttpReply Handle(const HttpRequest& request) const;
 

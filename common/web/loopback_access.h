@@ -30,7 +30,7 @@ namespace dpnmf {
 // Thread-safe.
 class LoopbackAccess {
  public:
-  // The door of the page at `port` of the loopback addresses. `program`: the
+  // The access to the page at `port` of the loopback addresses. `program`: the
   // command that printed its address, as refusals call it.
   LoopbackAccess(std::uint32_t port, std::string program);
 

@@ -26,7 +26,7 @@ class OperatorPage {
  public:
   OperatorPage(AskCurator ask, PageFacts facts);
 
-  // The reply to a request that the door admitted: a file of the page, the
+  // The reply to a request that was admitted: a file of the page, the
   // facts above, or the curator's answer to "status" or "doctor". NOT_FOUND
   // "web-call-unknown" for everything else, each POST too. A server that is not
   // running is UNAVAILABLE here, so that the page tries again.

@@ -52,7 +52,8 @@ absl::StatusOr<ExitCode> ServePage(const WebOptions& options) {
     server->Stop();
   });
   const absl::Status served = server->Serve(
-      {.admit = [&](const HttpRequest& request) { return door.Admit(request); },
+      {.admit =
+           [&](const HttpRequest& request) { return access.Admit(request); },
        .handle =
            [&](const HttpRequest& request) { return page.Handle(request); }});
   // It waits still if the page ended by itself.

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using curator::Answer;
 using curator::Attempt;
-using curator::TextOf;
+using curator::UnitsText;
 using curator::Verdict;
 
 constexpr int kErrors[] = {EIO, ENOSPC, EDQUOT};

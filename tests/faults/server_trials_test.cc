@@ -23,7 +23,7 @@ namespace dpnmf::faults {
 namespace {
 
 using curator::kAlice;
-using curator::TextOf;
+using curator::UnitsText;
 using failpoint::Fate;
 
 // One in so many sends and receives fails; 0: none.

@@ -318,7 +318,7 @@ void FuzzAnswer(FuzzInput* bytes) {
 
 constexpr std::uint32_t kPort = 8080;
 
-// Secrets that the browser learns by opening a door once.
+// Secrets that the browser learns by opening a page once.
 struct Secrets {
   std::string host, token, cookie, key;
 };

@@ -1,4 +1,4 @@
-// The door of a page without a server.
+// The access to a page, without a server.
 #include "common/web/loopback_access.h"
 
 #include <optional>
@@ -39,7 +39,7 @@ class WebDoor : public ::testing::Test {
     request.query["token"] = address.substr(address.find('=') + 1);
     return request;
   }
-  // Opens the door and returns the call for the key.
+  // Opens the page and returns the call for the key.
   HttpRequest KeyCall() {
     const std::string cookie =
         access_.Admit(WithToken())->headers.at("Set-Cookie");
@@ -49,7 +49,7 @@ class WebDoor : public ::testing::Test {
     call.cookie = "other=1; " + cookie.substr(0, cookie.find(';'));
     return call;
   }
-  // Opens the door, takes the key and returns a call of the session.
+  // Opens the page, takes the key and returns a call of the session.
   HttpRequest Call() {
     const HttpRequest asked = KeyCall();
     HttpRequest call = Request("/api/runs");
