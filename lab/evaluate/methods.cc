@@ -140,6 +140,11 @@ absl::StatusOr<RunPlan> PlanOf(const TrialContext& place,
 
 // --- moments
 
+// c_v^2, read back from the sensitivity of the part as the analyst does.
+double LargestTraceOf(const PartPlan& part) {
+  return L2Sensitivity(part, Adjacency::kReplaceOne) / std::sqrt(2.0);
+}
+
 // The second release of `aimed`, and both as one.
 absl::StatusOr<NoisedMoments> AddAimed(const TrialContext& place,
                                        const RunPlan& plan,
@@ -148,9 +153,10 @@ absl::StatusOr<NoisedMoments> AddAimed(const TrialContext& place,
                                        const std::vector<std::uint32_t>& chosen,
                                        const NoisedMoments& first) {
   const PartPlan& part = plan.stages.back().parts[0];
-  DPNMF_ASSIGN_OR_RETURN(const Aim aim,
-                         AimOf(first, plan.data_bound, place.trial.rank,
-                               place.trial.stop, place.trial.threads));
+  DPNMF_ASSIGN_OR_RETURN(
+      const Aim aim,
+      AimOf(first, std::sqrt(LargestTraceOf(plan.stages.rbegin()[1].parts[0])),
+            place.trial.rank, place.trial.stop, place.trial.threads));
   MatrixXd directions =
       MatrixXd::Zero(place.v.features(), aim.directions.cols());
   directions(rows, Eigen::all) = aim.directions;
@@ -207,7 +213,7 @@ absl::StatusOr<MatrixXd> FitMoments(const TrialContext& place,
   }
   if (plan.stages.size() > 1)
     moments.mean = MeanOnRows(mean, stddev_of_mean, rows);
-  moments.largest_trace = plan.data_bound * plan.data_bound;
+  moments.largest_trace = LargestTraceOf(last.parts[0]);
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                          DenoiseMoments(moments, {}, place.trial.threads));
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());

@@ -63,14 +63,12 @@ class NoisedMean {
   }
 
   double Stddev(const PartPlan& part) const {
-    return std::ldexp(static_cast<double>(part.stddev_steps),
-                      part.step_exponent) /
-           users_;
+    return static_cast<double>(part.stddev_steps) *
+           (std::ldexp(1.0, part.step_exponent) / users_);
   }
   double DiagonalStddev(const PartPlan& part) const {
-    return std::ldexp(static_cast<double>(part.diagonal_stddev_steps),
-                      part.step_exponent) /
-           users_;
+    return static_cast<double>(part.diagonal_stddev_steps) *
+           (std::ldexp(1.0, part.step_exponent) / users_);
   }
 
  private:
