@@ -151,9 +151,6 @@ class Evaluator {
         given_(data.given.get()),
         priors_(std::move(priors)),
         order_(std::move(order)),
-        people_(priors_ != nullptr && given_.features() > kMostMomentRows
-                    ? std::make_shared<const PublicPeople>(PeopleOf(*priors_))
-                    : nullptr),
         evaluation_(evaluation) {
     if (data.distorted != nullptr)
       distorted_ = std::make_unique<DataView>(data.distorted.get());
@@ -194,7 +191,6 @@ class Evaluator {
     trial.stop = hooks_.stop;
     trial.priors = priors_;
     trial.order = order_;
-    trial.people = people_;
     trial.law = options_.law;
     return trial;
   }
@@ -238,7 +234,6 @@ class Evaluator {
   std::unique_ptr<DataView> distorted_;
   const std::shared_ptr<const std::vector<Prior>> priors_;
   const std::shared_ptr<const FeatureOrder> order_;
-  const std::shared_ptr<const PublicPeople> people_;
   Evaluation* evaluation_;
 };
 
