@@ -12,8 +12,9 @@
 #   access <- caller_access <- {recommend, curator};  {numeric, server} <- recommend <- curator
 #   nmf <- numeric <- {curator, lab}
 #
-# base: common/{base,crypto,threads,files,log}. numeric: the curator's data, readers and
-# arithmetic. lab: what has no privacy; no layer may use it, nor the client.
+# base: common/{base,crypto,threads,files,log}. numeric: the curator's data, readers,
+# arithmetic and the sums of its mechanisms. lab: what has no privacy; no layer may use it,
+# nor the client.
 # recommend_proto: lists for people; the curator alone.
 # operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
 # else of it. recommend: lists for people; of curator/session they may use who may call
@@ -63,8 +64,8 @@ set(DPNMF_LINKS_tls ${DPNMF_BASE_FOLDERS} common/wire common/tls)
 set(DPNMF_LINKS_server ${DPNMF_LINKS_tls} common/server)
 set(DPNMF_LINKS_server_commands ${DPNMF_LINKS_server} common/cli common/server_commands)
 set(DPNMF_LINKS_doctor ${DPNMF_LINKS_tls} common/doctor)
-set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} curator/data curator/import curator/draft curator/factor)
-set(DPNMF_LINKS_lab ${DPNMF_LINKS_learning} common/cli common/plot curator/data curator/import curator/draft curator/factor lab)
+set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} curator/data curator/import curator/draft curator/factor curator/mechanism)
+set(DPNMF_LINKS_lab ${DPNMF_LINKS_learning} common/cli common/plot curator/data curator/import curator/draft curator/factor curator/mechanism lab)
 # What both servers may include of common/: not its pages and plots.
 set(DPNMF_LINKS_servers ${DPNMF_LINKS_wire} common/access common/cli common/federation
   common/tls common/server common/server_commands common/doctor)

@@ -288,7 +288,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     unlearned = ending() && absl::IsCancelled(updated);
     if (unlearned) {
       finished.state.w = state_.w;
-      finished.state.memory[kUnlearned] = Eigen::MatrixXd::Ones(1, 1);
+      finished.state.unlearned = true;
       updated = absl::OkStatus();
     }
     // A release that cannot be used is recorded all the same: it was charged.
@@ -334,9 +334,8 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
 absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
   const bool failing = !record_.run.error_code().empty() &&
                        record_.run.state() == v1::RUN_STATE_CANCELLING;
-  const v1::RunState state =
-      StateAtClosed(failing, record_.run.rounds_done() >= rounds() &&
-                                 Kept(state_, kUnlearned) == nullptr);
+  const v1::RunState state = StateAtClosed(
+      failing, record_.run.rounds_done() >= rounds() && !state_.unlearned);
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(record_.run.charged()));
   StateChange change;

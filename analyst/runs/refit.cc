@@ -16,7 +16,6 @@
 #include "common/learning/fit_law_options.h"
 #include "common/learning/paid_release.h"
 #include "common/learning/run_order.h"
-#include "common/learning/run_priors.h"
 #include "common/log/without_exceptions.h"
 #include "common/nmf/dictionary.h"
 #include "common/threads/parallel.h"
@@ -67,7 +66,7 @@ class Fit {
       on_change_();
     }
     const Stopwatch watch;
-    LearnerState figures;  // of the fit
+    FitFigures figures;
     const absl::StatusOr<Eigen::MatrixXd> w =
         WithoutExceptions([&] { return FitW(&figures); });
     control_->SetLearning(-1);
@@ -83,8 +82,7 @@ class Fit {
         absl::StrFormat("W was fitted in %.3g s to a release that is paid for; "
                         "nothing was charged.",
                         taken));
-    DPNMF_RETURN_IF_ERROR(
-        store_->FinishFit(run_id_, *w, event, figures.memory));
+    DPNMF_RETURN_IF_ERROR(store_->FinishFit(run_id_, *w, event, figures));
     return Ended(v1::RUN_STATE_COMPLETED);
   }
 
@@ -93,7 +91,7 @@ class Fit {
     return record_.run.specification().parameters().rounds();
   }
 
-  absl::StatusOr<Eigen::MatrixXd> FitW(LearnerState* figures) const {
+  absl::StatusOr<Eigen::MatrixXd> FitW(FitFigures* figures) const {
     DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
                            store_->ReadLearner(run_id_));
     DPNMF_ASSIGN_OR_RETURN(const PaidMoments paid,
@@ -112,11 +110,7 @@ class Fit {
     };
     if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
       options.start = state.w(paid.rows, Eigen::all);
-    FitFigures known;
-    DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
-                           FitPaidMoments(paid, options, &known));
-    KeepFigures(known, figures);
-    return w;
+    return FitPaidMoments(paid, options, figures);
   }
 
   absl::Status End(v1::RunState state, const absl::Status& failure) {
@@ -249,13 +243,13 @@ absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
   if (refit.without_priors() || refit.priors_size() > 0) {
     *specification.mutable_priors() = refit.priors();
   } else {
-    CopyPriors(state, &child.state);
+    child.state.priors = std::move(state.priors);
   }
   if (refit.has_feature_order()) {
     *specification.mutable_feature_order() = refit.feature_order();
     DPNMF_RETURN_IF_ERROR(KeepOrder(&specification, &child.state));
   } else {
-    CopyOrder(state, &child.state);
+    child.state.order = std::move(state.order);
   }
   return child;
 }

@@ -9,6 +9,7 @@
 #include "analyst/planning/epsilon_text.h"
 #include "analyst/runs/joint_release.h"
 #include "analyst/runs/run_items.h"
+#include "analyst/store/stored_learner.h"
 #include "common/base/error.h"
 #include "common/crypto/sha256.h"
 #include "common/learning/learning_cost.h"
@@ -159,7 +160,7 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
   run.record.run.set_state(v1::RUN_STATE_QUEUED);
   run.record.guarantee = planned.reply.guarantee();
   run.record.population = planned.dataset.population();
-  DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors.priors), priors.features,
+  DPNMF_RETURN_IF_ERROR(KeepPriors(priors.priors, priors.features,
                                    planned.dataset, store_, &run.state));
   DPNMF_RETURN_IF_ERROR(
       KeepOrder(run.record.run.mutable_specification(), &run.state));
@@ -203,7 +204,7 @@ absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
     if (!dataset.has_value()) {
       DPNMF_ASSIGN_OR_RETURN(dataset, store_->ReadDataset(child.facts.like));
     }
-    DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors),
+    DPNMF_RETURN_IF_ERROR(KeepPriors(priors,
                                      StoredFeatures(child.facts.like, store_),
                                      dataset, store_, &child.state));
   }

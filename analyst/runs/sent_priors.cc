@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/learning/paid_release.h"
-#include "common/learning/run_priors.h"
 #include "common/threads/parallel.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/prior.h"
@@ -19,6 +18,7 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
+using Columns = Eigen::SparseMatrix<double>;  // D x n
 
 absl::Status InvalidPrior(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
@@ -118,24 +118,31 @@ MatrixXd PlacedRows(const MatrixXd& entries, const std::vector<Index>& places,
   return placed;
 }
 
-// The kept form of triples (run_priors.h), from triples as sent.
-absl::StatusOr<MatrixXd> PlacedTriples(const SentPrior& prior,
-                                       const std::vector<Index>& places,
-                                       Index features) {
+// Checks for a whole number from 0 to `count` - 1.
+bool IsIndexBelow(double value, std::uint64_t count) {
+  return value >= 0 && value < static_cast<double>(count) &&
+         value == std::floor(value);
+}
+
+// Columns on all features, from triples as sent.
+absl::StatusOr<Columns> PlacedTriples(const SentPrior& prior,
+                                      const std::vector<Index>& places,
+                                      Index features) {
   const MatrixXd& sent = prior.entries;
-  MatrixXd kept(sent.rows() + 1, 3);
-  kept.row(0) << static_cast<double>(features),
-      static_cast<double>(prior.header.shape().columns()), 0;
-  Index count = 1;
+  const std::uint64_t count = prior.header.shape().columns();
+  std::vector<Eigen::Triplet<double>> entries;
   for (Index i = 0; i < sent.rows(); ++i) {
     if (!IsIndexBelow(sent(i, 0), prior.header.shape().rows()) ||
-        !IsIndexBelow(sent(i, 1), prior.header.shape().columns()))
+        !IsIndexBelow(sent(i, 1), count))
       return ShapeInvalid();
     const Index row = places[static_cast<std::size_t>(sent(i, 0))];
-    if (row < 0) continue;
-    kept.row(count++) << static_cast<double>(row), sent(i, 1), sent(i, 2);
+    if (row >= 0)
+      entries.emplace_back(static_cast<int>(row), static_cast<int>(sent(i, 1)),
+                           sent(i, 2));
   }
-  return MatrixXd(kept.topRows(count));
+  Columns columns(features, static_cast<Index>(count));
+  columns.setFromTriplets(entries.begin(), entries.end());
+  return columns;
 }
 
 // Factor that brings a column of this length to the data set's scale.
@@ -146,67 +153,70 @@ double ScaleOf(const std::optional<v1::Dataset>& dataset, double length) {
   return std::min(1.0, dataset->column_bound() / length);
 }
 
-// Scales the columns in kept triples, after the weights.
-void ScaleTriples(const std::optional<v1::Dataset>& dataset,
-                  const std::vector<double>& weights, MatrixXd* triples) {
-  for (Index i = 1; i < triples->rows() && !weights.empty(); ++i)
-    (*triples)(i, 2) *= weights[static_cast<std::size_t>((*triples)(i, 0))];
-  std::vector<double> scales(static_cast<std::size_t>((*triples)(0, 1)), 0);
-  const auto of = [&](Index i) -> double& {
-    return scales[static_cast<std::size_t>((*triples)(i, 1))];
-  };
-  for (Index i = 1; i < triples->rows(); ++i)
-    of(i) += (*triples)(i, 2) * (*triples)(i, 2);
-  for (double& scale : scales) scale = ScaleOf(dataset, std::sqrt(scale));
-  for (Index i = 1; i < triples->rows(); ++i) (*triples)(i, 2) *= of(i);
+// Scales columns, after the weights.
+void ScaleColumns(const std::optional<v1::Dataset>& dataset,
+                  const std::vector<double>& weights, Columns* columns) {
+  for (Index n = 0; n < columns->cols(); ++n) {
+    double squares = 0;
+    for (Columns::InnerIterator entry(*columns, n); entry; ++entry) {
+      if (!weights.empty())
+        entry.valueRef() *= weights[static_cast<std::size_t>(entry.row())];
+      squares += entry.value() * entry.value();
+    }
+    const double scale = ScaleOf(dataset, std::sqrt(squares));
+    for (Columns::InnerIterator entry(*columns, n); entry; ++entry)
+      entry.valueRef() *= scale;
+  }
 }
 
 // The moment of a prior on the rows that have a place, these ascending.
-void KeepPlacedMoment(std::size_t number, const MatrixXd& moment,
-                      const std::vector<Index>& places, LearnerState* state) {
+KeptPrior PlacedMoment(const MatrixXd& moment,
+                       const std::vector<Index>& places) {
   std::vector<std::pair<int, Index>> order;
   for (std::size_t i = 0; i < places.size(); ++i)
     if (places[i] >= 0)
       order.emplace_back(static_cast<int>(places[i]), static_cast<Index>(i));
   std::sort(order.begin(), order.end());
-  std::vector<int> rows;
+  KeptPrior kept;
   std::vector<Index> from;
   for (const auto& [row, at] : order) {
-    rows.push_back(row);
+    kept.rows.push_back(row);
     from.push_back(at);
   }
   const MatrixXd placed = moment(from, from);
   // Halves first: no sum leaves the range of doubles.
-  KeepPriorMoment(number, placed / 2 + placed.transpose() / 2, rows, state);
+  kept.moment = placed / 2 + placed.transpose() / 2;
+  return kept;
 }
 
-absl::Status KeepRun(std::size_t number, const v1::Prior& header,
-                     RunStore* store, LearnerState* state) {
+absl::StatusOr<KeptPrior> PriorOfRun(const v1::Prior& header, Index features,
+                                     RunStore* store) {
   DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store->Get(header.run_id()));
   DPNMF_ASSIGN_OR_RETURN(const LearnerState source,
                          store->ReadLearner(header.run_id()));
   DPNMF_ASSIGN_OR_RETURN(const PaidMoments paid,
                          PaidMomentsOf(record.run, source));
-  if (static_cast<Index>(paid.features) != state->w.rows()) {
+  if (static_cast<Index>(paid.features) != features) {
     return InvalidPrior(
         "prior-features-differ",
         absl::StrCat("Run ", header.run_id(), " has ", paid.features,
-                     " features and the data set has ", state->w.rows(),
+                     " features and the data set has ", features,
                      "; name a run on data with the same features."));
   }
   DPNMF_ASSIGN_OR_RETURN(DenoisedMoments denoised,
                          DenoiseMoments(paid.moments, {}, DefaultThreads()));
-  KeepPriorMoment(number, std::move(denoised.g), paid.rows, state);
-  return absl::OkStatus();
+  KeptPrior kept;
+  kept.moment = std::move(denoised.g);
+  kept.rows = paid.rows;
+  return kept;
 }
 
-absl::Status KeepPrior(std::size_t number, SentPrior prior,
-                       const FeatureFacts& of,
-                       const std::optional<v1::Dataset>& dataset,
-                       RunStore* store, LearnerState* state) {
+absl::StatusOr<KeptPrior> PriorToKeep(const SentPrior& prior,
+                                      const FeatureFacts& of,
+                                      const std::optional<v1::Dataset>& dataset,
+                                      Index features, RunStore* store) {
   if (prior.header.kind() == v1::PRIOR_KIND_RUN)
-    return KeepRun(number, prior.header, store, state);
-  const Index features = state->w.rows();
+    return PriorOfRun(prior.header, features, store);
   DPNMF_ASSIGN_OR_RETURN(const std::vector<Index> places,
                          PlacesOf(prior, of.names, features));
   if (!prior.entries.allFinite())
@@ -222,16 +232,14 @@ absl::Status KeepPrior(std::size_t number, SentPrior prior,
   if (!is_moment && prior.entries.minCoeff() < 0)
     return InvalidPrior("prior-negative",
                         "A prior's columns and parts must not be negative.");
-  if (is_moment) {
-    KeepPlacedMoment(number, prior.entries, places, state);
-  } else if (prior.header.kind() == v1::PRIOR_KIND_DICTIONARY) {
-    KeepPriorDictionary(number, PlacedRows(prior.entries, places, features),
-                        state);
+  if (is_moment) return PlacedMoment(prior.entries, places);
+  KeptPrior kept;
+  if (prior.header.kind() == v1::PRIOR_KIND_DICTIONARY) {
+    kept.dictionary = PlacedRows(prior.entries, places, features);
   } else if (prior.header.sparse()) {
-    DPNMF_ASSIGN_OR_RETURN(MatrixXd triples,
+    DPNMF_ASSIGN_OR_RETURN(kept.columns,
                            PlacedTriples(prior, places, features));
-    ScaleTriples(dataset, of.weights, &triples);
-    KeepPriorTriples(number, std::move(triples), state);
+    ScaleColumns(dataset, of.weights, &kept.columns);
   } else {
     MatrixXd columns = PlacedRows(prior.entries, places, features);
     if (!of.weights.empty()) {
@@ -240,9 +248,9 @@ absl::Status KeepPrior(std::size_t number, SentPrior prior,
     }
     for (auto column : columns.colwise())
       column *= ScaleOf(dataset, column.norm());
-    KeepPriorColumns(number, std::move(columns), state);
+    kept.columns = columns.sparseView();
   }
-  return absl::OkStatus();
+  return kept;
 }
 
 }  // namespace
@@ -333,13 +341,16 @@ absl::StatusOr<std::vector<SentPrior>> PriorReader::Finish() {
   return std::move(priors_);
 }
 
-absl::Status KeepPriors(std::vector<SentPrior> priors,
+absl::Status KeepPriors(const std::vector<SentPrior>& priors,
                         const FeatureFacts& features,
                         const std::optional<v1::Dataset>& dataset,
                         RunStore* store, LearnerState* state) {
-  for (std::size_t i = 0; i < priors.size(); ++i)
-    DPNMF_RETURN_IF_ERROR(
-        KeepPrior(i, std::move(priors[i]), features, dataset, store, state));
+  state->priors.clear();
+  for (const SentPrior& prior : priors) {
+    DPNMF_ASSIGN_OR_RETURN(
+        state->priors.emplace_back(),
+        PriorToKeep(prior, features, dataset, state->w.rows(), store));
+  }
   return absl::OkStatus();
 }
 

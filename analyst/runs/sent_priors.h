@@ -57,7 +57,7 @@ class PriorReader {
   std::optional<RealMatrixReader> matrix_;
 };
 
-// Puts the priors into the memory of a run on D = state->w.rows() features.
+// Makes these the priors of a run on D = state->w.rows() features.
 // `features`: of the D features; may be empty. Rows are matched by name where
 // both sides have names, rows without a partner are left out; else a prior has
 // D rows. Columns are multiplied by the features' weights, if there are, and
@@ -67,10 +67,11 @@ class PriorReader {
 // FAILED_PRECONDITION "release-missing", "weights-missing" (columns, and the
 // features' weights are not known); NOT_FOUND "run-unknown"; those of
 // DenoiseMoments.
-absl::Status KeepPriors(std::vector<SentPrior> priors,
+absl::Status KeepPriors(const std::vector<SentPrior>& priors,
                         const FeatureFacts& features,
                         const std::optional<v1::Dataset>& dataset,
                         RunStore* store, LearnerState* state);
+
 // Asks the curator for the declared facts about features of a data set; empty
 // if none are declared. Errors of the connection; INVALID_ARGUMENT
 // "items-malformed".

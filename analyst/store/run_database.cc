@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/store/stored_learner.h"
 #include "common/base/error.h"
 #include "sqlite3.h"
 
@@ -196,9 +197,9 @@ void PutMatrix(SQLite::Database* db, const std::string& run_id,
 void PutLearner(SQLite::Database* db, const std::string& run_id,
                 const LearnerState& state) {
   PutMatrix(db, run_id, kDictionary, state.w);
-  for (const auto& [name, matrix] : state.memory) {
+  WriteMatrices(state, [&](const std::string& name, const auto& matrix) {
     PutMatrix(db, run_id, kMemoryPrefix + name, matrix);
-  }
+  });
 }
 
 void StoreDataset(SQLite::Database* db, const std::string& run_id,

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyst/store/run_database.h"
+#include "analyst/store/stored_learner.h"
 #include "common/base/error.h"
 #include "common/base/system_seconds.h"
 #include "common/files/durable_file.h"
@@ -208,7 +209,8 @@ absl::StatusOr<int> RunStore::CountOpen(const std::string& started_by) {
 absl::StatusOr<LearnerState> RunStore::ReadLearner(const std::string& run_id) {
   return state_->Transact([&](SQLite::Database* db)
                               -> absl::StatusOr<LearnerState> {
-    LearnerState learner;
+    Eigen::MatrixXd w;
+    NamedMatrices memory;
     SQLite::Statement row(
         *db,
         "SELECT name, rows, columns, entries FROM matrices WHERE run_id = ?");
@@ -217,16 +219,15 @@ absl::StatusOr<LearnerState> RunStore::ReadLearner(const std::string& run_id) {
       const std::string name = row.getColumn(0).getString();
       DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd matrix, MatrixOf(&row, 1));
       if (name == kDictionary) {
-        learner.w = std::move(matrix);
+        w = std::move(matrix);
       } else if (absl::StartsWith(name, kMemoryPrefix)) {
-        learner.memory[name.substr(sizeof(kMemoryPrefix) - 1)] =
-            std::move(matrix);
+        memory[name.substr(sizeof(kMemoryPrefix) - 1)] = std::move(matrix);
       } else {
         return StateDamaged("a matrix has an unknown name");
       }
     }
-    if (learner.w.size() == 0) return RunUnknown();
-    return learner;
+    if (w.size() == 0) return RunUnknown();
+    return LearnerOf(std::move(w), std::move(memory));
   });
 }
 
@@ -412,10 +413,10 @@ absl::Status RunStore::MarkReceipts(std::int64_t void_since,
   });
 }
 
-absl::Status RunStore::FinishFit(
-    const std::string& run_id, const Eigen::MatrixXd& w,
-    const v1::RunEvent& told,
-    const std::map<std::string, Eigen::MatrixXd>& figures) {
+absl::Status RunStore::FinishFit(const std::string& run_id,
+                                 const Eigen::MatrixXd& w,
+                                 const v1::RunEvent& told,
+                                 const FitFigures& figures) {
   const std::int64_t now = state_->unix_seconds();
   return state_->Transact([&](SQLite::Database* db) -> absl::Status {
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
@@ -432,8 +433,9 @@ absl::Status RunStore::FinishFit(
     put.bind(4, run_id);
     put.exec();
     PutMatrix(db, run_id, kDictionary, w);
-    for (const auto& [name, matrix] : figures)
-      PutMatrix(db, run_id, absl::StrCat(kMemoryPrefix, name), matrix);
+    WriteFigures(figures, [&](const std::string& name, const auto& matrix) {
+      PutMatrix(db, run_id, kMemoryPrefix + name, matrix);
+    });
     v1::RunEvent event = told;
     event.set_state(v1::RUN_STATE_COMPLETED);
     event.set_round(rounds);

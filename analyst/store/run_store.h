@@ -110,7 +110,7 @@ struct Model {
   Eigen::MatrixXd w;              // D x K
   std::uint32_t rounds_done = 0;  // that W follows from
   v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
-  std::optional<double> prior_share;  // kPriorShare
+  std::optional<double> prior_share;  // FitFigures::prior_share
 };
 
 // Thread-safe. Every method is one transaction. Besides the errors named,
@@ -148,14 +148,13 @@ class RunStore {
       const std::string& run_id,
       const std::function<bool(const v1::ReleaseReply&)>& take);
   // The end of a run that was fitted here and asks for no round: W, COMPLETED,
-  // all rounds done, and what is kept of the fit (LearnerState::memory).
-  // Nothing is charged. FAILED_PRECONDITION "run-ended".
-  absl::Status FinishFit(
-      const std::string& run_id, const Eigen::MatrixXd& w,
-      const v1::RunEvent& event,
-      const std::map<std::string, Eigen::MatrixXd>& figures = {});
-  // The one number that is kept under the name in LearnerState::memory; none if
-  // there is no such.
+  // all rounds done, and the figures of the fit. Nothing is charged.
+  // FAILED_PRECONDITION "run-ended".
+  absl::Status FinishFit(const std::string& run_id, const Eigen::MatrixXd& w,
+                         const v1::RunEvent& event,
+                         const FitFigures& figures = {});
+  // One number of the learner, by its name in stored_learner.h; none if there
+  // is no such.
   absl::StatusOr<std::optional<double>> ReadFigure(const std::string& run_id,
                                                    const std::string& name);
   absl::StatusOr<RunRecord> Get(const std::string& run_id);

@@ -16,37 +16,56 @@
 #include <vector>
 
 #include "Eigen/Core"
+#include "Eigen/SparseCore"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/name_table.h"
 #include "common/moments/aim.h"
+#include "common/moments/feature_order.h"
 #include "common/moments/fit_law.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
 #include "common/ratings/item_model.h"
 #include "common/ratings/learner.h"
+#include "common/threads/parallel.h"
 #include "common/threads/stop.h"
 
 namespace dpnmf::analyst {
 
-// All that a run has learned. It is stored after each round, and the next
-// request is a function of it: that makes a run resume with the same bits.
+// Public knowledge for the fit of W, as a run keeps it: one of the three.
+struct KeptPrior {
+  Eigen::SparseMatrix<double> columns;  // D x n, >= 0: other people
+  Eigen::MatrixXd dictionary;           // D x L, >= 0
+  Eigen::MatrixXd moment;               // symmetric, on `rows`
+  std::vector<int> rows;                // ascending, below D
+};
+
+// Figures of a fit, besides W.
+struct FitFigures {
+  // The share of the priors in the estimate, if there are any.
+  std::optional<double> prior_share;
+  // The share of people's squared length on the rows of the moments that W
+  // explains, as the estimate has it: [0, 1].
+  std::optional<double> explained;
+};
+
+// All that a run was given and has learned. It is stored after each round, and
+// the next request is a function of it: that makes a run resume with the same
+// bits.
 struct LearnerState {
   // D x K: non-negative, columns of length at most 1. Of a run on ratings: its
   // model, D x (1 + q), of any sign.
   Eigen::MatrixXd w;
-  // Memory from round to round, by names that the mechanism chooses.
+  std::vector<KeptPrior> priors;  // at most kMostPriors
+  FeatureOrder order;             // has passed CheckFeatureOrder, or kNone
+  FitFigures figures;             // of the fit that gave W
+  // The run was ended while it learned from its last round: the memory has that
+  // release, and W is that of the round before.
+  bool unlearned = false;
+  // Memory of the mechanism from round to round, by names of its choice.
   std::map<std::string, Eigen::MatrixXd> memory;
 };
-
-// In LearnerState::memory of a run that was ended while it learned from its
-// last round: the memory has that release, and W is that of the round before.
-inline constexpr char kUnlearned[] = "unlearned";
-// The share of the priors in what W was fitted to (1 x 1; run_priors.h).
-inline constexpr char kPriorShare[] = "prior share";
-// 1 x 1: what W explains of the estimate that it was fitted to, [0, 1].
-inline constexpr char kExplainedShare[] = "explained share";
 
 // Noise of one released part, as a mean over users.
 struct PartNoise {
@@ -81,6 +100,7 @@ struct RoundFacts {
   const RatingsFacts* ratings = nullptr;
   // Learning is broken off once it says so (common/threads/stop.h).
   Stop stopped = {};
+  int threads = DefaultThreads();
   FitLaw law = {};  // by which W is fitted to moments
   // If not null: told the share of a long update that is done, in (0, 1].
   std::function<void(double)> progress = {};

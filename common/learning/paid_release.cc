@@ -42,7 +42,7 @@ absl::StatusOr<PaidMoments> PlaceOfMoments(std::uint32_t moment_rows,
   paid.features = static_cast<std::uint64_t>(state.w.rows());
   DPNMF_ASSIGN_OR_RETURN(paid.rows, RowsOfMoments(moment_rows, state));
   if (paid.covers_all()) return paid;
-  DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(state));
+  paid.people = PeopleOf(state);
   const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
   if (mean == nullptr) return paid;
   if (mean->size() != state.w.rows() || !mean->allFinite())
@@ -90,18 +90,17 @@ absl::StatusOr<NoisedMoments> MomentsKept(const LearnerState& state,
   return both;
 }
 
-absl::Status FillPaidMoments(NoisedMoments moments, double largest_trace,
-                             double mean_stddev, const LearnerState& state,
-                             PaidMoments* paid) {
+void FillPaidMoments(NoisedMoments moments, double largest_trace,
+                     double mean_stddev, const LearnerState& state,
+                     PaidMoments* paid) {
   paid->moments = std::move(moments);
   paid->moments.largest_trace = largest_trace;
-  DPNMF_ASSIGN_OR_RETURN(paid->moments.priors, PriorsOf(state, paid->rows));
-  DPNMF_ASSIGN_OR_RETURN(paid->moments.order, OrderOn(state, paid->rows));
-  if (paid->covers_all()) return absl::OkStatus();
+  paid->moments.priors = PriorsOf(state, paid->rows);
+  paid->moments.order = OrderOn(state, paid->rows);
+  if (paid->covers_all()) return;
   paid->mean_stddev = mean_stddev;
   if (paid->mean.size() > 0)
     paid->moments.mean = MeanOnRows(paid->mean, mean_stddev, paid->rows);
-  return absl::OkStatus();
 }
 
 absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
@@ -126,10 +125,10 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
     return ErrorsDamaged();
   const v1::PartPlan* const mean_part =
       PlannedPart(run.plan(), kMeanStage, kPaidMean);
-  DPNMF_RETURN_IF_ERROR(FillPaidMoments(
+  FillPaidMoments(
       std::move(moments),
       LargestTrace(part, run.specification().parameters().adjacency()),
-      mean_part == nullptr ? 0 : mean_part->stddev(), state, &paid));
+      mean_part == nullptr ? 0 : mean_part->stddev(), state, &paid);
   return paid;
 }
 
@@ -162,16 +161,6 @@ absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
                                 ? paid.mean
                                 : Eigen::VectorXd::Zero(features),
                             paid.mean_stddev, options.threads, options.stop);
-}
-
-void KeepFigures(const FitFigures& figures, LearnerState* state) {
-  const auto keep = [&](const char* name, std::optional<double> value) {
-    state->memory.erase(name);
-    if (value.has_value())
-      state->memory[name] = Eigen::MatrixXd::Constant(1, 1, *value);
-  };
-  keep(kPriorShare, figures.prior_share);
-  keep(kExplainedShare, figures.explained);
 }
 
 }  // namespace dpnmf::analyst

@@ -67,26 +67,16 @@ absl::StatusOr<NoisedMoments> MomentsKept(const LearnerState& state,
 
 // Fills in what PlaceOfMoments leaves out of `paid`: these moments, the bound
 // on their trace (NoisedMoments::largest_trace), what the run has declared, and
-// the mean with noise of this deviation as a second estimate. DATA_LOSS
-// "state-damaged".
-absl::Status FillPaidMoments(NoisedMoments moments, double largest_trace,
-                             double mean_stddev, const LearnerState& state,
-                             PaidMoments* paid);
+// the mean with noise of this deviation as a second estimate.
+void FillPaidMoments(NoisedMoments moments, double largest_trace,
+                     double mean_stddev, const LearnerState& state,
+                     PaidMoments* paid);
 
 // From a stored run and its state (RunStore::Get, RunStore::ReadLearner), in
 // whatever state the run is: a run that was ended after its release came has
 // it. FAILED_PRECONDITION "release-missing"; DATA_LOSS "state-damaged".
 absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
                                           const LearnerState& state);
-
-// Figures of a fit, besides W.
-struct FitFigures {
-  // The share of paid.moments.priors in the estimate, if there are any.
-  std::optional<double> prior_share;
-  // The share of people's squared length on `rows` that W explains, as the
-  // estimate has it: [0, 1].
-  std::optional<double> explained;
-};
 
 // W (D x K): DenoiseMoments and FitDictionary, lifted to all features if M < D.
 // options.start is W's rows on `rows` (M x K), or empty. The same bits for any
@@ -99,9 +89,6 @@ absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
                                             const DenoisedMoments& denoised,
                                             const FitOptions& options,
                                             FitFigures* figures = nullptr);
-
-// kPriorShare and kExplainedShare in the state's memory.
-void KeepFigures(const FitFigures& figures, LearnerState* state);
 
 }  // namespace dpnmf::analyst
 

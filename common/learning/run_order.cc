@@ -1,33 +1,18 @@
 #include "common/learning/run_order.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <string>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/crypto/sha256.h"
 
 namespace dpnmf::analyst {
 namespace {
 
-using Eigen::Index;
-using Eigen::MatrixXd;
-
-// (1 + edges) x 2: the kind and the width, then the ends of each edge.
-constexpr char kFeatureOrder[] = "feature order";
-
 absl::Status OrderUnknown() {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "feature-order-unknown",
       "`kind` of the order of features must be a grid, linear, circular or a "
       "graph; only a graph has edges, each with two ends.");
-}
-
-bool IsOrderNumber(double number, double end) {
-  return number >= 0 && number < end && number == std::floor(number);
 }
 
 }  // namespace
@@ -74,13 +59,7 @@ absl::Status KeepOrder(v1::RunSpecification* specification,
     specification->clear_feature_order();
     return absl::OkStatus();
   }
-  MatrixXd kept(static_cast<Index>(1 + order.edges.size()), 2);
-  kept.row(0) << static_cast<double>(sent.kind()),
-      static_cast<double>(order.width);
-  for (std::size_t i = 0; i < order.edges.size(); ++i)
-    kept.row(static_cast<Index>(i + 1)) << order.edges[i].from,
-        order.edges[i].to;
-  state->memory[kFeatureOrder] = std::move(kept);
+  state->order = order;
   if (order.edges.empty()) return absl::OkStatus();
   Sha256 digest;
   for (const std::uint32_t end : sent.edges()) digest.AddInteger(end);
@@ -90,35 +69,11 @@ absl::Status KeepOrder(v1::RunSpecification* specification,
   return absl::OkStatus();
 }
 
-void CopyOrder(const LearnerState& from, LearnerState* to) {
-  if (const MatrixXd* const kept = Kept(from, kFeatureOrder))
-    to->memory[kFeatureOrder] = *kept;
-}
-
-absl::StatusOr<std::shared_ptr<const OrderOnRows>> OrderOn(
-    const LearnerState& state, const std::vector<int>& rows) {
-  const MatrixXd* const kept = Kept(state, kFeatureOrder);
-  if (kept == nullptr) return std::shared_ptr<const OrderOnRows>();
-  constexpr double kEnd = std::numeric_limits<std::uint32_t>::max();
-  v1::FeatureOrder sent;
-  if (kept->rows() < 1 || kept->cols() != 2) return ErrorsDamaged();
-  for (const double number : kept->reshaped())
-    if (!IsOrderNumber(number, kEnd)) return ErrorsDamaged();
-  sent.set_kind(static_cast<v1::FeatureOrderKind>(
-      static_cast<int>(std::min((*kept)(0, 0), 1000.0))));
-  sent.set_width(static_cast<std::uint64_t>((*kept)(0, 1)));
-  for (Index i = 1; i < kept->rows(); ++i) {
-    sent.add_edges(static_cast<std::uint32_t>((*kept)(i, 0)));
-    sent.add_edges(static_cast<std::uint32_t>((*kept)(i, 1)));
-  }
-  OrderOnRows on;
-  on.features = static_cast<std::uint64_t>(state.w.rows());
-  absl::StatusOr<FeatureOrder> order = OrderOf(sent, on.features);
-  if (!order.ok() || order->kind == FeatureOrder::Kind::kNone)
-    return ErrorsDamaged();
-  on.order = *std::move(order);
-  on.rows = rows;
-  return std::make_shared<const OrderOnRows>(std::move(on));
+std::shared_ptr<const OrderOnRows> OrderOn(const LearnerState& state,
+                                           const std::vector<int>& rows) {
+  if (state.order.kind == FeatureOrder::Kind::kNone) return nullptr;
+  return std::make_shared<const OrderOnRows>(OrderOnRows{
+      state.order, static_cast<std::uint64_t>(state.w.rows()), rows});
 }
 
 }  // namespace dpnmf::analyst

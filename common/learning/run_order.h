@@ -1,5 +1,5 @@
 // The declared order of a run's features (common/moments/feature_order.h): it
-// comes with the request, is kept with the run (LearnerState::memory) and stays
+// comes with the request, is kept with the run (LearnerState::order) and stays
 // with this analyst: nothing of it is in what the curator is asked.
 #ifndef DPNMF_COMMON_LEARNING_RUN_ORDER_H_
 #define DPNMF_COMMON_LEARNING_RUN_ORDER_H_
@@ -20,17 +20,15 @@ namespace dpnmf::analyst {
 absl::StatusOr<FeatureOrder> OrderOf(const v1::FeatureOrder& sent,
                                      std::uint64_t features);
 
-// Puts the order of `specification`, if it has one, into the memory of a run on
-// state->w.rows() features, and a digest in the place of its edges. Errors of
-// OrderOf.
+// Makes the order of `specification`, if it has one, that of a run on
+// state->w.rows() features, and puts a digest in the place of its edges. Errors
+// of OrderOf.
 absl::Status KeepOrder(v1::RunSpecification* specification,
                        LearnerState* state);
-// Copies the order of another state, if there is one.
-void CopyOrder(const LearnerState& from, LearnerState* to);
 
-// The kept order, for `rows`; null if there is none. DATA_LOSS "state-damaged".
-absl::StatusOr<std::shared_ptr<const OrderOnRows>> OrderOn(
-    const LearnerState& state, const std::vector<int>& rows);
+// The run's order, for `rows`; null if there is none.
+std::shared_ptr<const OrderOnRows> OrderOn(const LearnerState& state,
+                                           const std::vector<int>& rows);
 
 }  // namespace dpnmf::analyst
 

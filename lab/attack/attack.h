@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "lab/attack/figures.h"
 #include "lab/tables/table.h"
+#include "lab/tables/trial_table.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator::lab {
@@ -84,9 +85,9 @@ absl::StatusOr<AttackReport> Attack(const Table& original,
 // "largest_linkage" and the members of `others`; null where not judged.
 nlohmann::ordered_json ToJson(const AttackReport& report);
 
-// Fields of metrics.csv, separated by commas: linked_all_known, linked_4_known,
-// membership_auc. Empty where not judged.
-std::string MetricsOf(const AttackReport& report);
+// Cells of metrics.csv: linked_all_known, linked_4_known, membership_auc. Empty
+// where not judged.
+std::vector<Cell> MetricsOf(const AttackReport& report);
 
 // In plain words, a sentence a line: what the attacker found.
 std::vector<std::string> InWords(const AttackReport& report);

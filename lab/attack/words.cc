@@ -47,13 +47,12 @@ Json ToJson(const AttackReport& report) {
   return json;
 }
 
-std::string MetricsOf(const AttackReport& report) {
-  const auto number = [](const std::optional<Share>& share) {
-    return share.has_value() ? absl::StrFormat("%.9g", share->value) : "";
+std::vector<Cell> MetricsOf(const AttackReport& report) {
+  const auto figure = [](const std::optional<Share>& share) {
+    return share.has_value() ? share->value : kNotMeasured;
   };
-  return absl::StrCat(number(report.linked_all_known), ",",
-                      number(report.linked_4_known), ",",
-                      number(report.membership_auc));
+  return {figure(report.linked_all_known), figure(report.linked_4_known),
+          figure(report.membership_auc)};
 }
 
 std::vector<std::string> InWords(const AttackReport& report) {

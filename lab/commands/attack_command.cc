@@ -25,9 +25,9 @@
 #include "lab/attack/attack.h"
 #include "lab/attack/rating_linkage.h"
 #include "lab/commands/commands.h"
-#include "lab/evaluate/page.h"
 #include "lab/publication_report/report.h"
 #include "lab/tables/table.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -275,13 +275,11 @@ absl::StatusOr<Attacked> AttackRatingFiles(const AttackFlags& flags,
 // --- files
 
 std::string AttackCsv(const AttackReport& report) {
-  std::string csv = "attack,known,error,value,low,high,of,chance\n";
-  const auto line = [&csv](std::string_view attack, int known, double error,
-                           const Share& share, double chance) {
-    absl::StrAppend(&csv, CsvField(attack), ",", known, ",", CsvNumber(error),
-                    ",", CsvNumber(share.value), ",", CsvNumber(share.low), ",",
-                    CsvNumber(share.high), ",", share.of, ",");
-    absl::StrAppend(&csv, CsvNumber(chance), "\n");
+  TrialTable table("attack,known,error,value,low,high,of,chance");
+  const auto line = [&table](std::string_view attack, int known, double error,
+                             const Share& share, double chance) {
+    table.Add({attack, known, error, share.value, share.low, share.high,
+               share.of, chance});
   };
   for (const Linkage& one : report.linkage)
     line(absl::StrCat("linkage: ", one.knows), one.known, one.error, one.linked,
@@ -291,7 +289,7 @@ std::string AttackCsv(const AttackReport& report) {
   if (report.membership_at_1_percent.has_value())
     line("membership: found at 1 % false alarms", 0, 0,
          *report.membership_at_1_percent, 0.01);
-  return csv;
+  return table.Csv();
 }
 
 PublicationReport PublicationOf(const AttackFlags& flags, Attacked attacked) {

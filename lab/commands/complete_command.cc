@@ -26,6 +26,7 @@
 #include "lab/complete/report.h"
 #include "lab/complete/svd.h"
 #include "lab/evaluate/page.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -476,18 +477,17 @@ absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
                       "%d settings.",
                       best.weights.ratings, best.weights.people,
                       best.weights.items, best.mae, judged->size()));
-  std::string csv = "ratings,people,items,mae\n";
+  TrialTable table("ratings,people,items,mae");
   Json grid = Json::array();
   for (const GridPoint& point : *judged) {
-    absl::StrAppend(&csv, CsvNumber(point.weights.ratings), ",",
-                    CsvNumber(point.weights.people), ",",
-                    CsvNumber(point.weights.items), ",", CsvNumber(point.mae),
-                    "\n");
+    table.Add({point.weights.ratings, point.weights.people, point.weights.items,
+               point.mae});
     grid.push_back(
         {{"weights", JsonOf(point.weights)}, {"mae", JsonNumber(point.mae)}});
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
-  DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/weights.csv", csv));
+  DPNMF_RETURN_IF_ERROR(
+      ReplaceDurably(flags.output + "/weights.csv", table.Csv()));
   return run.Finish(run.loaded.input.ratings, {{"sizes", SizesOf(run.loaded)},
                                                {"holdout", flags.holdout},
                                                {"best", JsonOf(best.weights)},
@@ -529,22 +529,21 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
                     Interrupted, PrintProgress);
   ClearTrial();
   DPNMF_RETURN_IF_ERROR(points.status());
-  std::string csv =
+  TrialTable table(
       "part,direction,method,split,ratings,people,items,fit_seconds,"
-      "update_seconds,mae,pi_all,pi_rated\n";
+      "update_seconds,mae,pi_all,pi_rated");
   Json all = Json::array();
   for (const ExperimentPoint& point : *points) {
     const bool aux = point.method == "aux-nmf";
     const CompletionMeasures& measures = point.measures;
-    absl::StrAppend(&csv, point.part, ",", point.direction, ",", point.method,
-                    ",", point.split, ",",
-                    aux ? CsvNumber(point.weights.ratings) : "", ",",
-                    aux ? CsvNumber(point.weights.people) : "", ",",
-                    aux ? CsvNumber(point.weights.items) : "", ",");
-    absl::StrAppend(&csv, CsvNumber(point.fit_seconds), ",",
-                    CsvNumber(point.update_seconds), ",",
-                    CsvNumber(measures.mae), ",", CsvNumber(measures.pi_all),
-                    ",", CsvNumber(measures.pi_rated), "\n");
+    const auto weight = [&](double of_aux) {
+      return aux ? of_aux : kNotMeasured;
+    };
+    table.Add({point.part, point.direction, point.method, point.split,
+               weight(point.weights.ratings), weight(point.weights.people),
+               weight(point.weights.items), point.fit_seconds,
+               point.update_seconds, measures.mae, measures.pi_all,
+               measures.pi_rated});
     all.push_back({{"part", point.part},
                    {"direction", point.direction},
                    {"method", point.method},
@@ -559,7 +558,8 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
       run.Add(point.method, measures, point.fit_seconds);
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
-  DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/experiment.csv", csv));
+  DPNMF_RETURN_IF_ERROR(
+      ReplaceDurably(flags.output + "/experiment.csv", table.Csv()));
   return run.Finish(run.loaded.input.ratings, {{"sizes", SizesOf(run.loaded)},
                                                {"step", flags.step},
                                                {"rank", flags.rank},

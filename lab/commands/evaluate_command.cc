@@ -77,7 +77,7 @@ std::vector<Summary> BestOverRounds(const Evaluation& evaluation) {
                      });
     if (same == best.end()) {
       best.push_back(summary);
-    } else if (summary.median < same->median) {
+    } else if (summary.objective.median < same->objective.median) {
       *same = summary;
     }
   }
@@ -95,12 +95,13 @@ void PrintSummary(const EvaluateOptions& options,
                    : "1/N divergence of V from WH, best H >= 0",
                "epsilon", "median", "range", "seconds");
   for (const Summary& summary : BestOverRounds(evaluation)) {
-    absl::PrintF(
-        "%-52s %8s %8.4f  %.4f to %.4f  %8.2f\n", TitleOf(summary.setting),
-        TakesEpsilon(summary.setting.method)
-            ? absl::StrFormat("%g", summary.setting.epsilon)
-            : "-",
-        summary.median, summary.least, summary.largest, summary.seconds);
+    absl::PrintF("%-52s %8s %8.4f  %.4f to %.4f  %8.2f\n",
+                 TitleOf(summary.setting),
+                 TakesEpsilon(summary.setting.method)
+                     ? absl::StrFormat("%g", summary.setting.epsilon)
+                     : "-",
+                 summary.objective.median, summary.objective.least,
+                 summary.objective.largest, summary.seconds);
   }
   absl::PrintF("\n");
   if (!evaluation.complete()) {

@@ -28,8 +28,8 @@
 #include "lab/publication_report/report.h"
 #include "lab/synthesise/classifier.h"
 #include "lab/synthesise/synthesise.h"
-#include "lab/tables/median.h"
 #include "lab/tables/table.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -315,26 +315,26 @@ absl::StatusOr<DatasetFacts> DeclaredFacts(const SynthesiseFlags& flags,
 }
 
 std::string MetricsCsv(const SynthesisMeasure& measure) {
-  std::string text =
+  TrialTable table(
       "epsilon,repeat,accuracy,membership_auc,membership_low,"
-      "membership_high\n";
+      "membership_high");
+  const auto share = [](double value) {
+    return absl::StrFormat("%.6f", value);
+  };
   for (const SynthesisTrial& trial : measure.trials) {
-    absl::StrAppendFormat(&text, "%g,%d,%.6f,", trial.epsilon, trial.repeat,
-                          trial.accuracy);
-    if (const auto& auc = trial.membership_auc; auc.has_value()) {
-      absl::StrAppendFormat(&text, "%.6f,%.6f,%.6f", auc->value, auc->low,
-                            auc->high);
-    } else {
-      text += ",,";
-    }
-    text += '\n';
+    const auto& auc = trial.membership_auc;
+    table.Add({absl::StrFormat("%g", trial.epsilon), trial.repeat,
+               share(trial.accuracy), auc.has_value() ? share(auc->value) : "",
+               auc.has_value() ? share(auc->low) : "",
+               auc.has_value() ? share(auc->high) : ""});
   }
-  return text;
+  return table.Csv();
 }
 
 // Medians over the releases of an epsilon; intervals are those of one.
 struct MeasuredRow {
-  double epsilon = 0, accuracy = 0, least = 1;
+  double epsilon = 0;
+  Spread accuracy = {};
   double auc = 0, auc_low = 0, auc_high = 0;
   std::optional<AttackReport> attacks = std::nullopt;  // of the first release
 };
@@ -348,17 +348,18 @@ std::vector<MeasuredRow> MeasuredRows(const SynthesisMeasure& measure,
     for (const SynthesisTrial& trial : measure.trials) {
       if (trial.epsilon != epsilon) continue;
       accuracies.push_back(trial.accuracy);
-      row.least = std::min(row.least, trial.accuracy);
       if (trial.attacks.has_value()) row.attacks = trial.attacks;
       if (!trial.membership_auc.has_value()) continue;
       aucs.push_back(trial.membership_auc->value);
       lows.push_back(trial.membership_auc->low);
       highs.push_back(trial.membership_auc->high);
     }
-    row.accuracy = MedianOf(accuracies);
-    row.auc = MedianOf(aucs);
-    row.auc_low = MedianOf(lows);
-    row.auc_high = MedianOf(highs);
+    row.accuracy = SpreadOf(accuracies);
+    if (!aucs.empty()) {
+      row.auc = SpreadOf(aucs).median;
+      row.auc_low = SpreadOf(lows).median;
+      row.auc_high = SpreadOf(highs).median;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -385,8 +386,8 @@ nlohmann::ordered_json MeasuredFigures(const SynthesisMeasure& measure,
   for (const MeasuredRow& row : rows) {
     json["epsilons"].push_back(
         {{"epsilon", row.epsilon},
-         {"accuracy", row.accuracy},
-         {"least_accuracy", row.least},
+         {"accuracy", row.accuracy.median},
+         {"least_accuracy", row.accuracy.least},
          {"membership_auc", row.auc},
          {"membership_interval", {row.auc_low, row.auc_high}}});
   }
@@ -407,7 +408,7 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
         {.method = std::string(kClassMomentsMechanism.name),
          .kind = "synthetic",
          .epsilon = row.epsilon,
-         .accuracy_on_original = row.accuracy,
+         .accuracy_on_original = row.accuracy.median,
          .attacks = row.attacks,
          .note = absl::StrFormat(
              "The accuracy is the median of %d releases, and so is the area "
@@ -496,8 +497,8 @@ absl::Status MeasureOn(SynthesiseFlags flags) {
     absl::PrintF(
         "epsilon %-5g  accuracy %.4f (median of %d, least %.4f)  "
         "membership AUC %.3f (%.3f to %.3f)\n",
-        row.epsilon, row.accuracy, flags.measure.repeats, row.least, row.auc,
-        row.auc_low, row.auc_high);
+        row.epsilon, row.accuracy.median, flags.measure.repeats,
+        row.accuracy.least, row.auc, row.auc_low, row.auc_high);
   }
   return absl::OkStatus();
 }

@@ -125,8 +125,8 @@ Completion Transposed(const Completion& completion);
 // neither the update nor the refit sees.
 struct RefitAdvice {
   std::int64_t judged = 0;  // ratings
-  double update_mae = kNoFigure, refit_mae = kNoFigure;
-  double standard_error = kNoFigure;  // of their difference, paired
+  double update_mae = kNotMeasured, refit_mae = kNotMeasured;
+  double standard_error = kNotMeasured;  // of their difference, paired
   double update_seconds = 0, refit_seconds = 0;
   // Lower by more than two standard errors.
   bool pays() const { return update_mae - refit_mae > 2 * standard_error; }

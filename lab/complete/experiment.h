@@ -24,7 +24,7 @@ std::vector<AuxWeights> WeightGrid(bool people_clusters, bool item_clusters);
 
 struct GridPoint {
   AuxWeights weights;
-  double mae = kNoFigure;
+  double mae = kNotMeasured;
 };
 
 // Each setting from the same start and the same clusters, learned from the

@@ -40,7 +40,7 @@ double ConditionalEntropy::Pi() const {
     bits += n * std::log2(n) - Weighed(counts);
     all += total;
   }
-  return all == 0 ? kNoFigure : std::exp2(bits / static_cast<double>(all));
+  return all == 0 ? kNotMeasured : std::exp2(bits / static_cast<double>(all));
 }
 
 double ConditionalEntropy::Ceiling() const {
@@ -48,7 +48,7 @@ double ConditionalEntropy::Ceiling() const {
   for (const auto& [x, counts] : by_x_)
     for (const auto& [value, count] : counts) y[value] += count;
   const auto n = static_cast<double>(Total(y));
-  return n == 0 ? kNoFigure : std::exp2(std::log2(n) - Weighed(y) / n);
+  return n == 0 ? kNotMeasured : std::exp2(std::log2(n) - Weighed(y) / n);
 }
 
 CompletionMeasures Measure(const SparseRatings& train,

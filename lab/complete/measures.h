@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <vector>
 
 #include "Eigen/Core"
 #include "lab/complete/sparse_ratings.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 
@@ -31,16 +31,15 @@ class ConditionalEntropy {
   std::map<double, Counts> by_x_;
 };
 
-inline constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
-
 struct CompletionMeasures {
-  double mae = kNoFigure;  // over the ratings of `test`; NaN if there is none
+  double mae =
+      kNotMeasured;  // over the ratings of `test`; NaN if there is none
   std::int64_t tested = 0;
   // Over all cells with 0 where there is no rating, as the publication's
   // figures are: that measures mostly how sparse the table is.
-  double pi_all = kNoFigure, ceiling_all = kNoFigure;
+  double pi_all = kNotMeasured, ceiling_all = kNotMeasured;
   // Over the rated cells alone.
-  double pi_rated = kNoFigure, ceiling_rated = kNoFigure;
+  double pi_rated = kNotMeasured, ceiling_rated = kNotMeasured;
 };
 
 // `train` are the ratings that the table was made from, `test` others of the

@@ -12,6 +12,7 @@
 #include "curator/import/people/people.h"
 #include "lab/attack/rating_linkage.h"
 #include "lab/evaluate/page.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -49,14 +50,12 @@ PeopleFingerprints PeopleOf(const DraftRequest& request,
 }  // namespace
 
 std::string MetricsCsv(const std::vector<CompletionResult>& results) {
-  std::string csv = "method,mae,pi_all,pi_rated\n";
+  TrialTable table("method,mae,pi_all,pi_rated");
   for (const CompletionResult& result : results) {
-    absl::StrAppend(&csv, CsvField(NameOf(result)), ",",
-                    CsvNumber(result.measures.mae), ",",
-                    CsvNumber(result.measures.pi_all), ",",
-                    CsvNumber(result.measures.pi_rated), "\n");
+    table.Add({NameOf(result), result.measures.mae, result.measures.pi_all,
+               result.measures.pi_rated});
   }
-  return csv;
+  return table.Csv();
 }
 
 Json JsonOf(const CompletionResult& result) {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/base/stopwatch.h"
-#include "lab/evaluate/page.h"
 #include "lab/evaluate/seeded_noise.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -316,41 +316,34 @@ absl::StatusOr<std::vector<NmfTrial>> NmfTrials(
 }
 
 std::string DistortCsv(const DistortStudy& study) {
-  std::string csv =
+  TrialTable table(
       "method,vd,rp,rk,cp,ck,accuracy,linked_all_known,linked_4_known,"
-      "membership_auc\n";
+      "membership_auc");
   for (const DistortOutcome& outcome : study.outcomes) {
     const DistortFigures& figures = outcome.figures;
     const PlaceChanges& places = figures.by_sort_index;
-    absl::StrAppend(&csv, std::string(outcome.method->name));
-    for (const double value :
-         {figures.vd, places.rp, places.rk, places.cp, places.ck})
-      absl::StrAppend(&csv, ",", CsvNumber(value));
-    absl::StrAppend(&csv, ",",
-                    figures.accuracy.has_value()
-                        ? CsvNumber(figures.accuracy->distorted)
-                        : "",
-                    ",", MetricsOf(outcome.attack), "\n");
+    table.Add({outcome.method->name, figures.vd, places.rp, places.rk,
+               places.cp, places.ck,
+               figures.accuracy.has_value() ? figures.accuracy->distorted
+                                            : kNotMeasured},
+              MetricsOf(outcome.attack));
   }
-  return csv;
+  return table.Csv();
 }
 
 std::string NmfTrialsCsv(const std::vector<NmfTrial>& trials) {
-  std::string csv =
+  TrialTable table(
       "table,algorithm,rank,tolerance,first_gradient,first_objective,"
-      "iterations,seconds,last_gradient,objective,stopped_by\n";
+      "iterations,seconds,last_gradient,objective,stopped_by");
   for (const NmfTrial& trial : trials) {
     const NmfResult& result = trial.result;
-    absl::StrAppend(
-        &csv, trial.table == 2 ? "II" : "III", ",",
-        trial.multiplicative ? "nmfm" : "nmf", ",", trial.rank, ",",
-        CsvNumber(trial.tolerance), ",", CsvNumber(result.first_gradient), ",",
-        CsvNumber(result.first_objective), ",", result.iterations, ",",
-        CsvNumber(result.seconds), ",", CsvNumber(result.last_gradient), ",",
-        CsvNumber(result.objective), ",", std::string(NameOf(result.stop)),
-        "\n");
+    table.Add({trial.table == 2 ? "II" : "III",
+               trial.multiplicative ? "nmfm" : "nmf", trial.rank,
+               trial.tolerance, result.first_gradient, result.first_objective,
+               result.iterations, result.seconds, result.last_gradient,
+               result.objective, NameOf(result.stop)});
   }
-  return csv;
+  return table.Csv();
 }
 
 ordered_json ToJson(const DistortOutcome& outcome) {

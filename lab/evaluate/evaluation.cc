@@ -14,7 +14,7 @@
 #include "common/files/npy.h"
 #include "lab/evaluate/prior_files.h"
 #include "lab/evaluate/seeded_noise.h"
-#include "lab/tables/median.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -151,9 +151,6 @@ class Evaluator {
         given_(data.given.get()),
         priors_(std::move(priors)),
         order_(std::move(order)),
-        people_(priors_ != nullptr && given_.features() > kMostMomentRows
-                    ? std::make_shared<const PublicPeople>(PeopleOf(*priors_))
-                    : nullptr),
         evaluation_(evaluation) {
     if (data.distorted != nullptr)
       distorted_ = std::make_unique<DataView>(data.distorted.get());
@@ -194,7 +191,6 @@ class Evaluator {
     trial.stop = hooks_.stop;
     trial.priors = priors_;
     trial.order = order_;
-    trial.people = people_;
     trial.law = options_.law;
     return trial;
   }
@@ -238,31 +234,23 @@ class Evaluator {
   std::unique_ptr<DataView> distorted_;
   const std::shared_ptr<const std::vector<Prior>> priors_;
   const std::shared_ptr<const FeatureOrder> order_;
-  const std::shared_ptr<const PublicPeople> people_;
   Evaluation* evaluation_;
 };
 
-Summary SummaryOf(const Evaluation& evaluation, const Setting& setting) {
-  std::vector<double> objectives, npmi, umass, seconds;
+Summary SummaryOf(const Repeats<Result>& repeats) {
+  const auto median = [&](double Result::*figure) {
+    return SpreadOver(repeats, [&](const Result& one) { return one.*figure; })
+        .median;
+  };
   Summary summary;
-  summary.setting = setting;
-  for (const Result& result : evaluation.results) {
-    if (!(result.setting == setting)) continue;
-    objectives.push_back(result.objective);
-    npmi.push_back(result.npmi);
-    umass.push_back(result.umass);
-    seconds.push_back(result.seconds);
-    summary.epsilon_per_round = result.epsilon_per_round;
-  }
-  summary.repeats = static_cast<std::uint32_t>(objectives.size());
-  summary.median = MedianOf(objectives);
-  summary.least = *std::min_element(objectives.begin(), objectives.end());
-  summary.largest = *std::max_element(objectives.begin(), objectives.end());
-  if (!evaluation.vocabulary.empty()) {
-    summary.npmi = MedianOf(npmi);
-    summary.umass = MedianOf(umass);
-  }
-  summary.seconds = MedianOf(seconds);
+  summary.setting = repeats[0]->setting;
+  summary.repeats = static_cast<std::uint32_t>(repeats.size());
+  summary.epsilon_per_round = repeats[0]->epsilon_per_round;
+  summary.objective =
+      SpreadOver(repeats, [](const Result& one) { return one.objective; });
+  summary.npmi = median(&Result::npmi);
+  summary.umass = median(&Result::umass);
+  summary.seconds = median(&Result::seconds);
   return summary;
 }
 
@@ -344,14 +332,12 @@ void AddOutliers(std::uint64_t seed, LoadedMatrix* matrix) {
 }
 
 std::vector<Summary> Summarise(const Evaluation& evaluation) {
+  const auto same = [](const Result& a, const Result& b) {
+    return a.setting == b.setting;
+  };
   std::vector<Summary> summaries;
-  for (const Result& result : evaluation.results) {
-    const auto same = [&](const Summary& summary) {
-      return summary.setting == result.setting;
-    };
-    if (std::none_of(summaries.begin(), summaries.end(), same))
-      summaries.push_back(SummaryOf(evaluation, result.setting));
-  }
+  for (const auto& repeats : RepeatsOf(evaluation.results, same))
+    summaries.push_back(SummaryOf(repeats));
   return summaries;
 }
 

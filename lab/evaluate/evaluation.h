@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,18 +11,17 @@
 #include "absl/status/statusor.h"
 #include "lab/evaluate/coherence.h"
 #include "lab/evaluate/options.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
-
-inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // Properties that the repeats of a trial share.
 struct Setting {
   bool distorted = false;  // learned from data with outliers added
   Method method = Method::kNone;
-  bool outliers = false;      // R in the model
-  double epsilon = kNoValue;  // overall; NaN: no privacy
-  std::uint32_t rounds = 0;   // 0: no rounds
+  bool outliers = false;          // R in the model
+  double epsilon = kNotMeasured;  // overall; NaN: no privacy
+  std::uint32_t rounds = 0;       // 0: no rounds
 
   friend bool operator==(const Setting& a, const Setting& b) {
     return a.distorted == b.distorted && a.method == b.method &&
@@ -39,10 +37,10 @@ std::string_view DataNameOf(const Setting& setting);
 struct Result {
   Setting setting;
   std::uint32_t repeat = 1;
-  double epsilon_per_round = kNoValue;  // of the published algorithm
+  double epsilon_per_round = kNotMeasured;  // of the published algorithm
   double objective = 0;
-  double npmi = kNoValue;  // means over topics; NaN without a vocabulary
-  double umass = kNoValue;
+  double npmi = kNotMeasured;  // means over topics; NaN without a vocabulary
+  double umass = kNotMeasured;
   double seconds = 0;
   std::vector<CurvePoint> curve;
   // Model and topics of the first repeat only.
@@ -54,10 +52,10 @@ struct Result {
 struct Summary {
   Setting setting;
   std::uint32_t repeats = 0;
-  double epsilon_per_round = kNoValue;
-  double median = 0, least = 0, largest = 0;  // of the objective
-  double npmi = kNoValue, umass = kNoValue;   // medians
-  double seconds = 0;                         // median
+  double epsilon_per_round = kNotMeasured;
+  Spread objective;
+  double npmi = kNotMeasured, umass = kNotMeasured;  // medians
+  double seconds = 0;                                // median
 };
 
 struct Evaluation {

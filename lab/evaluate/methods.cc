@@ -10,20 +10,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
-#include "common/moments/aim.h"
 #include "common/moments/moments.h"
 #include "common/nmf/defaults.h"
 #include "common/nmf/dictionary.h"
-#include "common/nmf/gradient_update.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/mechanism.h"
-#include "common/privacy/run_plan.h"
-#include "curator/factor/aimed_moments.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
 #include "lab/evaluate/noised_mean.h"
 #include "lab/evaluate/paper.h"
 #include "lab/evaluate/prior_files.h"
+#include "lab/evaluate/product_run.h"
 #include "lab/evaluate/seeded_noise.h"
 #include "lab/factorize/factorize.h"
 
@@ -57,10 +54,6 @@ struct TrialContext {
   const Trial& trial;
 
   double users() const { return static_cast<double>(v.users()); }
-  const PublicPeople& people() const {
-    static const PublicPeople none;
-    return trial.people != nullptr ? *trial.people : none;
-  }
   Execution execution() const { return {trial.threads, 0, trial.stop}; }
 };
 
@@ -103,145 +96,77 @@ class CurveDrawer {
   MatrixXd h_;
 };
 
-absl::StatusOr<RunPlan> PlanOf(const TrialContext& place,
-                               std::string_view mechanism,
-                               std::uint32_t rounds) {
+// --- mechanisms of the product
+
+absl::StatusOr<ProductRun> RunOf(const TrialContext& place) {
   const Trial& trial = place.trial;
   RunParameters run;
   run.rank = static_cast<std::uint32_t>(trial.rank);
-  run.rounds = rounds;
+  run.rounds = TakesRounds(trial.method) ? trial.rounds : 0;
   run.epsilon = trial.epsilon;
   run.delta = trial.delta;
-  run.mechanism = std::string(mechanism);
+  run.mechanism = std::string(NameOf(trial.method));
   run.conversion = trial.conversion;
   run.outliers = trial.outliers;
   run.lambda = trial.lambda;
   run.outlier_bound = trial.outlier_bound;
   run.inner_iterations = kDefaultInnerIterations;
   run.share_of_a = kDefaultShareOfA;
-  if (mechanism == kMomentsMechanism.name ||
-      mechanism == kAimedMechanism.name) {
-    run.moment_rows = static_cast<std::uint32_t>(
-        std::min<Index>(place.v.features(), kMaxMomentRows));
-    run.share_of_moments = mechanism == kAimedMechanism.name
-                               ? kDefaultShareOfFirstMoments
-                               : kDefaultShareOfMoments;
-    DPNMF_ASSIGN_OR_RETURN(
-        const MuSquared cost,
-        LargestCost(trial.conversion, trial.epsilon, trial.delta));
-    run.share_of_mean = DefaultShareOfMean(place.users(), cost.ToDouble());
-  }
+  run.share_of_moments = run.share_of_mean = 0;
   DatasetFacts facts = FactsOf(place.v.data().description());
   facts.adjacency = Adjacency::kReplaceOne;
   facts.conversion = trial.conversion;
   facts.max_rounds = kMaxRounds;
-  return PlanRun(run, facts);
+  v1::LearnerOptions learner;
+  learner.set_seed(trial.seed);
+  if (trial.law.loss == Loss::kKullbackLeibler) learner.set_loss(v1::LOSS_KL);
+  learner.set_sparseness(trial.law.sparseness);
+  return ProductRun::Create(std::move(run), facts, std::move(learner),
+                            place.execution());
 }
 
-// --- moments
-
-// The second release of `aimed`, and both as one.
-absl::StatusOr<NoisedMoments> AddAimed(const TrialContext& place,
-                                       const RunPlan& plan,
-                                       const NoisedMean& noised,
-                                       const std::vector<int>& rows,
-                                       const std::vector<std::uint32_t>& chosen,
-                                       const NoisedMoments& first) {
-  const PartPlan& part = plan.stages.back().parts[0];
-  DPNMF_ASSIGN_OR_RETURN(const Aim aim,
-                         AimOf(first, plan.data_bound, place.trial.rank,
-                               place.trial.stop, place.trial.threads));
-  MatrixXd directions =
-      MatrixXd::Zero(place.v.features(), aim.directions.cols());
-  directions(rows, Eigen::all) = aim.directions;
-  DPNMF_ASSIGN_OR_RETURN(
-      const std::vector<std::int64_t> sums,
-      ComputeAimedMoments(place.v.data(), {&directions, aim.scale, chosen},
-                          plan.data_bound, plan.data_bits, place.execution()));
-  return WithAimed(first, aim,
-                   noised.Part(part, static_cast<Index>(rows.size()), sums),
-                   noised.Stddev(part));
+// Public knowledge of a trial as a run keeps it.
+void KeepKnowledge(const Trial& trial, analyst::LearnerState* state) {
+  if (trial.order != nullptr) state->order = *trial.order;
+  if (trial.priors == nullptr) return;
+  for (const Prior& prior : *trial.priors) {
+    analyst::KeptPrior& kept = state->priors.emplace_back();
+    kept.columns = prior.columns.sparseView();
+    kept.dictionary = prior.dictionary;
+    kept.moment = prior.moment;
+    kept.rows.resize(static_cast<std::size_t>(prior.moment.rows()));
+    std::iota(kept.rows.begin(), kept.rows.end(), 0);
+  }
 }
 
-absl::StatusOr<MatrixXd> FitMoments(const TrialContext& place,
-                                    const RunPlan& plan,
-                                    const NoisedMean& noised) {
-  const Execution execution = place.execution();
-  const bool is_aimed = place.trial.method == Method::kAimed;
-  const StagePlan& last = plan.stages[plan.stages.size() - (is_aimed ? 2 : 1)];
-  std::vector<int> rows(last.parts[0].rows);
-  std::iota(rows.begin(), rows.end(), 0);
-  VectorXd mean = VectorXd::Zero(place.v.features());
-  double stddev_of_mean = 0;
-  std::vector<std::uint32_t> chosen;  // empty: all
-  if (&last != &plan.stages[0]) {
-    const PartPlan& part = plan.stages[0].parts[0];
-    DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> sums,
-                           ComputeMean(place.v.data(), plan.data_bound,
-                                       plan.data_bits, execution));
-    mean = noised.Part(part, place.v.features(), sums).col(0);
-    stddev_of_mean = noised.Stddev(part);
-    rows = ChooseRowsWith(place.people(), mean, stddev_of_mean,
-                          static_cast<int>(rows.size()));
-    chosen.assign(rows.begin(), rows.end());
-  }
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> sums,
-                         ComputeMoments(place.v.data(), chosen, plan.data_bound,
-                                        plan.data_bits, execution));
-  NoisedMoments moments;
-  moments.g = noised.Part(last.parts[0], static_cast<Index>(rows.size()), sums);
-  moments.stddev_off = noised.Stddev(last.parts[0]);
-  moments.stddev_diagonal = noised.DiagonalStddev(last.parts[0]);
-  if (is_aimed) {
-    DPNMF_ASSIGN_OR_RETURN(
-        moments, AddAimed(place, plan, noised, rows, chosen, moments));
-  }
-  if (place.trial.priors != nullptr) {
-    moments.priors = std::make_shared<const std::vector<Prior>>(
-        PriorsOnRows(*place.trial.priors, rows));
-  }
-  if (place.trial.order != nullptr) {
-    moments.order = std::make_shared<const OrderOnRows>(
-        OrderOnRows{*place.trial.order,
-                    static_cast<std::uint64_t>(place.v.features()), rows});
-  }
-  if (plan.stages.size() > 1)
-    moments.mean = MeanOnRows(mean, stddev_of_mean, rows);
-  moments.largest_trace = plan.data_bound * plan.data_bound;
-  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(moments, {}, place.trial.threads));
-  DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
-  FitOptions options;
-  options.rank = place.trial.rank;
-  options.seed = place.trial.seed;
-  options.threads = place.trial.threads;
-  options.stop = place.trial.stop;
-  options.law = place.trial.law;
-  DPNMF_ASSIGN_OR_RETURN(MatrixXd w, FitDictionary(denoised, options));
-  if (static_cast<Index>(rows.size()) == place.v.features()) return w;
-  return LiftDictionaryWith(place.people(), w, rows, mean, stddev_of_mean,
-                            place.trial.threads, place.trial.stop);
-}
-
-absl::StatusOr<Learned> LearnMoments(const TrialContext& place) {
+absl::StatusOr<Learned> LearnAsShipped(const TrialContext& place) {
   Learned learned;
   Stopwatch watch;
-  const bool all = place.v.features() <= kMaxMomentRows;
-  DPNMF_ASSIGN_OR_RETURN(
-      const RunPlan plan,
-      place.trial.method == Method::kAimed
-          ? PlanOf(place, kAimedMechanism.name, all ? 2 : 3)
-          : PlanOf(place, kMomentsMechanism.name, all ? 1 : 2));
+  DPNMF_ASSIGN_OR_RETURN(ProductRun run, RunOf(place));
+  KeepKnowledge(place.trial, &run.state());
   SeededNoise noise = NoiseOf(place.trial);
-  DPNMF_ASSIGN_OR_RETURN(
-      learned.w, FitMoments(place, plan, NoisedMean(place.users(), &noise)));
+  std::vector<GroupOfRun> people(1);
+  people[0].data = &place.v.data();
   watch.Stop();
+  // Rounds of a stage of A and B each improve W; of the others the last gives
+  // it.
+  const bool improves = TakesRounds(place.trial.method);
+  const std::uint32_t rounds = run.parameters().rounds;
+  CurveDrawer curve(place, rounds);
+  if (improves) curve.Add(0, run.state().w, &learned);
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    watch.Start();
+    DPNMF_RETURN_IF_ERROR(run.Round(round, &people, nullptr, &noise));
+    watch.Stop();
+    if (improves) curve.Add(round, run.state().w, &learned);
+  }
+  learned.w = run.state().w;
   learned.seconds = watch.seconds();
-  CurveDrawer(place, 1).Add(1, learned.w, &learned);
+  if (!improves) CurveDrawer(place, 1).Add(1, learned.w, &learned);
   return learned;
 }
 
-// --- rounds of A and B
+// --- rounds of A and B that are the lab's
 
 StatisticsRequest RequestOf(const TrialContext& place, const MatrixXd* w,
                             int bits) {
@@ -294,65 +219,6 @@ MatrixXd StartOf(const TrialContext& place) {
   return RandomDictionary(static_cast<std::uint64_t>(place.v.features()),
                           static_cast<std::uint64_t>(place.trial.rank),
                           place.trial.seed);
-}
-
-// `noised` and `plan` outlive it.
-NoiseOfRound NoisedSums(const TrialContext& place, const NoisedMean& noised,
-                        const RunPlan& plan) {
-  return [&](const ExactSums& sums) {
-    const std::vector<PartPlan>& parts = plan.stages[0].parts;
-    return MeansOfRound{noised.Part(parts[0], place.trial.rank, sums.a),
-                        noised.Part(parts[1], place.v.features(), sums.b)};
-  };
-}
-
-absl::StatusOr<Learned> LearnStatistics(const TrialContext& place) {
-  DPNMF_ASSIGN_OR_RETURN(
-      const RunPlan plan,
-      PlanOf(place, kStatisticsMechanism.name, place.trial.rounds));
-  SeededNoise noise = NoiseOf(place.trial);
-  const NoisedMean noised(place.users(), &noise);
-  const double stddev_a = noised.Stddev(plan.stages[0].parts[0]);
-  MatrixXd a, b;
-  return LearnInRounds(
-      place, StartOf(place), place.trial.rounds, plan.coefficient_bits,
-      NoisedSums(place, noised, plan),
-      [&](std::uint32_t round, MeansOfRound means, MatrixXd* w) {
-        AverageRounds(round, std::move(means.a), &a);
-        AverageRounds(round, std::move(means.b), &b);
-        UpdateFromStatistics(
-            a, b,
-            {.stddev_a = stddev_a * std::sqrt(VarianceShareOfAverage(round)),
-             .step_size = kDefaultStepSize,
-             .steps = kDefaultStepsPerRound},
-            w);
-      });
-}
-
-// Learns from W A - B of the same noised means, which the curator publishes.
-absl::StatusOr<Learned> LearnGradient(const TrialContext& place) {
-  DPNMF_ASSIGN_OR_RETURN(
-      const RunPlan plan,
-      PlanOf(place, kGradientMechanism.name, place.trial.rounds));
-  SeededNoise noise = NoiseOf(place.trial);
-  const NoisedMean noised(place.users(), &noise);
-  const double stddev_a = noised.Stddev(plan.stages[0].parts[0]);
-  const double stddev_b = noised.Stddev(plan.stages[0].parts[1]);
-  GradientMemory memory;
-  return LearnInRounds(
-      place, StartOf(place), place.trial.rounds, plan.coefficient_bits,
-      NoisedSums(place, noised, plan),
-      [&](std::uint32_t round, MeansOfRound means, MatrixXd* w) {
-        AddGradient(round, *w, *w * means.a - means.b, &memory);
-        UpdateFromGradients(
-            memory,
-            {.variance = GradientNoiseVariance(stddev_a, stddev_b, *w),
-             .variance_share = VarianceShareOfAverage(round),
-             .largest_a_norm = plan.coefficient_bound * plan.coefficient_bound,
-             .step_size = kDefaultStepSize,
-             .steps = kDefaultStepsPerRound},
-            w);
-      });
 }
 
 // Bits such that exact sums of `users` products of vectors of length 1 keep
@@ -493,11 +359,9 @@ absl::StatusOr<Learned> LearnBy(const TrialContext& place) {
   switch (place.trial.method) {
     case Method::kMoments:
     case Method::kAimed:
-      return LearnMoments(place);
     case Method::kStatistics:
-      return LearnStatistics(place);
     case Method::kGradient:
-      return LearnGradient(place);
+      return LearnAsShipped(place);
     case Method::kPaper:
     case Method::kPaperNndsvd:
       return LearnAsPublished(place);

@@ -61,8 +61,6 @@ struct Trial {
   std::shared_ptr<const std::vector<Prior>> priors = nullptr;
   // Declared order of the features, for kMoments and kAimed; null: none.
   std::shared_ptr<const FeatureOrder> order = nullptr;
-  // Their columns, if D > kMostMomentRows; null: none.
-  std::shared_ptr<const PublicPeople> people = nullptr;
   FitLaw law = {};  // of kMoments, kAimed and kNone; its loss measures all
 };
 
@@ -84,16 +82,16 @@ inline constexpr Eigen::Index kMostDivergentEntries = 100'000'000;
 
 // Learns from `v` and measures on `clean` (the same object, or the data before
 // outliers were added): 1/(2N) |V - W H|^2 with the best H >= 0.
-// Moments and statistics: replace one, the conversion named, columns of length
-// at most 1 (PlanRun), the analyst's defaults for all that a trial does not
-// name. The paper's rounds: its sensitivities, calibration and accounting
-// (paper.h), symmetric noise in A, one projected gradient step of size 1/|A|_F
-// a round; its H step is this program's (docs/decisions/0003-h-step.md), which
-// gets nearer to the optimum than as many projected gradient steps.
-// With the loss kl the objective is DivergenceOf (common/moments/fit_law.h), of
-// at most kMostDivergentEntries entries of V: INVALID_ARGUMENT
-// "evaluate-option-out-of-range".
-// Errors of PlanRun; CANCELLED "cancelled".
+// The product's mechanisms are run as they are shipped (product_run.h): replace
+// one, the conversion named, columns of length at most 1, the analyst's
+// defaults for all that a trial does not name. The paper's rounds: its
+// sensitivities, calibration and accounting (paper.h), symmetric noise in A,
+// one projected gradient step of size 1/|A|_F a round; its H step is this
+// program's (docs/decisions/0003-h-step.md), which gets nearer to the optimum
+// than as many projected gradient steps. With the loss kl the objective is
+// DivergenceOf (common/moments/fit_law.h), of at most kMostDivergentEntries
+// entries of V: INVALID_ARGUMENT "evaluate-option-out-of-range". Errors of
+// PlanRun; CANCELLED "cancelled".
 absl::StatusOr<Learned> Learn(const DataView& v, const DataView& clean,
                               const Trial& trial);
 

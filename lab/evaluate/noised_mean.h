@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "common/privacy/run_plan.h"
 #include "lab/evaluate/seeded_noise.h"
 
 namespace dpnmf::curator::lab {
@@ -49,28 +48,6 @@ class NoisedMean {
       }
     }
     return mean;
-  }
-
-  // With the noise of the plan. Symmetric parts may have fewer rows than
-  // planned.
-  Eigen::MatrixXd Part(const PartPlan& part, Eigen::Index rows,
-                       const std::vector<std::int64_t>& sums) const {
-    const double step = std::ldexp(1.0, part.step_exponent);
-    return part.symmetric
-               ? Symmetric(sums, rows, step, Stddev(part), DiagonalStddev(part))
-               : Full(sums, rows, static_cast<Eigen::Index>(part.columns), step,
-                      Stddev(part));
-  }
-
-  double Stddev(const PartPlan& part) const {
-    return std::ldexp(static_cast<double>(part.stddev_steps),
-                      part.step_exponent) /
-           users_;
-  }
-  double DiagonalStddev(const PartPlan& part) const {
-    return std::ldexp(static_cast<double>(part.diagonal_stddev_steps),
-                      part.step_exponent) /
-           users_;
   }
 
  private:

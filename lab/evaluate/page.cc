@@ -4,9 +4,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "common/files/csv.h"
 #include "common/files/durable_file.h"
 #include "common/plot/uplot.h"
 #include "lab/evaluate/assets.h"
@@ -24,16 +22,6 @@ std::string ScriptSafe(const std::string& json) {
 }
 
 }  // namespace
-
-std::string CsvField(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos)
-    return std::string(field);
-  return CsvQuoted(field);
-}
-
-std::string CsvNumber(double value) {
-  return std::isnan(value) ? "" : absl::StrFormat("%.9g", value);
-}
 
 Json JsonNumber(double value) {
   return std::isnan(value) ? Json(nullptr) : Json(value);

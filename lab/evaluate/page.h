@@ -1,5 +1,5 @@
-// Parts that all reports of `evaluate` share: fields of CSV, JSON, the page and
-// the record of use.
+// Parts that all reports of `evaluate` share: JSON, the page and the record of
+// use.
 #ifndef DPNMF_LAB_EVALUATE_PAGE_H_
 #define DPNMF_LAB_EVALUATE_PAGE_H_
 
@@ -17,10 +17,6 @@ inline constexpr std::string_view kEvaluateWarning =
     "generated data. These figures are exact functions of the data; the noise "
     "comes from a seed. On private data the operator must keep them, and "
     "nothing that an analyst sees may depend on them.";
-
-// A field with RFC 4180 quoting; a number with nine digits, NaN is empty.
-std::string CsvField(std::string_view field);
-std::string CsvNumber(double value);
 
 // NaN becomes null.
 nlohmann::ordered_json JsonNumber(double value);

@@ -123,28 +123,6 @@ absl::StatusOr<std::shared_ptr<const FeatureOrder>> LoadOrder(
   return std::shared_ptr<const FeatureOrder>(std::move(order));
 }
 
-PublicPeople PeopleOf(const std::vector<Prior>& priors) {
-  Index rows = 0, columns = 0;
-  for (const Prior& prior : priors) {
-    if (prior.columns.size() == 0) continue;
-    rows = prior.columns.rows();
-    columns += prior.columns.cols();
-  }
-  PublicPeople people(rows, columns);
-  Index at = 0;
-  for (const Prior& prior : priors) {
-    for (const auto& column : prior.columns.colwise()) {
-      people.startVec(at);
-      for (Index i = 0; i < rows; ++i)
-        if (column(i) != 0)
-          people.insertBack(i, at) = static_cast<float>(column(i));
-      ++at;
-    }
-  }
-  people.finalize();
-  return people;
-}
-
 absl::StatusOr<MatrixXd> PartsOfPriors(const std::vector<Prior>& priors,
                                        const FitOptions& options) {
   for (const Prior& prior : priors)

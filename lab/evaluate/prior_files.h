@@ -33,9 +33,6 @@ absl::StatusOr<std::shared_ptr<const FeatureOrder>> LoadOrder(
     const std::string& text, int image_width, bool by_columns,
     std::uint64_t features);
 
-// The columns of all priors that have some.
-PublicPeople PeopleOf(const std::vector<Prior>& priors);
-
 // W without any release: the public columns factorised, the best of six starts;
 // else the dictionary as it is; else what is fitted to the public second
 // moment. Of the first prior of the first of these kinds. options.rank is not

@@ -7,11 +7,11 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "lab/evaluate/assets.h"
 #include "lab/evaluate/paper.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -20,18 +20,16 @@ using Json = nlohmann::ordered_json;
 
 // --- CSV
 
-std::string SettingFields(const EvaluateOptions& options,
-                          const Evaluation& evaluation,
-                          const Setting& setting) {
-  const std::vector<std::string> fields = {
-      CsvField(evaluation.name),
-      std::string(DataNameOf(setting)),
-      std::string(NameOf(setting.method)),
-      setting.outliers ? "on" : "off",
-      CsvNumber(setting.epsilon),
-      TakesEpsilon(setting.method) ? CsvNumber(options.delta) : "",
-      setting.rounds > 0 ? absl::StrCat(setting.rounds) : ""};
-  return absl::StrJoin(fields, ",");
+std::vector<Cell> SettingCells(const EvaluateOptions& options,
+                               const Evaluation& evaluation,
+                               const Setting& setting) {
+  return {evaluation.name,
+          DataNameOf(setting),
+          NameOf(setting.method),
+          setting.outliers ? "on" : "off",
+          setting.epsilon,
+          TakesEpsilon(setting.method) ? options.delta : kNotMeasured,
+          setting.rounds > 0 ? Cell(setting.rounds) : Cell("")};
 }
 
 // Rule that turns mu^2 into epsilon in this setting; empty without privacy.
@@ -76,9 +74,9 @@ Json JsonOf(const Summary& summary) {
   Json json = JsonOf(summary.setting);
   json["repeats"] = summary.repeats;
   json["epsilon_per_round"] = JsonNumber(summary.epsilon_per_round);
-  json["median"] = summary.median;
-  json["least"] = summary.least;
-  json["largest"] = summary.largest;
+  json["median"] = summary.objective.median;
+  json["least"] = summary.objective.least;
+  json["largest"] = summary.objective.largest;
   json["npmi"] = JsonNumber(summary.npmi);
   json["umass"] = JsonNumber(summary.umass);
   json["seconds"] = summary.seconds;
@@ -232,34 +230,32 @@ Json EvaluationJson(const EvaluateOptions& options,
 
 std::string ResultsCsv(const EvaluateOptions& options,
                        const Evaluation& evaluation) {
-  std::string csv =
+  TrialTable table(
       "dataset,data,mechanism,outliers,epsilon,delta,rounds,epsilon_per_round,"
-      "repeat,objective,npmi,umass,seconds,conversion\n";
+      "repeat,objective,npmi,umass,seconds,conversion");
   for (const Result& result : evaluation.results) {
-    absl::StrAppend(&csv, SettingFields(options, evaluation, result.setting),
-                    ",", CsvNumber(result.epsilon_per_round), ",",
-                    result.repeat, ",", CsvNumber(result.objective), ",",
-                    CsvNumber(result.npmi), ",", CsvNumber(result.umass), ",",
-                    absl::StrFormat("%.3f", result.seconds), ",",
-                    ConversionFor(result.setting, options), "\n");
+    table.Add(
+        SettingCells(options, evaluation, result.setting),
+        {result.epsilon_per_round, result.repeat, result.objective, result.npmi,
+         result.umass, absl::StrFormat("%.3f", result.seconds),
+         ConversionFor(result.setting, options)});
   }
-  return csv;
+  return table.Csv();
 }
 
 std::string CurvesCsv(const EvaluateOptions& options,
                       const Evaluation& evaluation) {
-  std::string csv =
+  TrialTable table(
       "dataset,data,mechanism,outliers,epsilon,delta,rounds,repeat,round,"
-      "objective\n";
+      "objective");
   for (const Result& result : evaluation.results) {
-    const std::string fields =
-        SettingFields(options, evaluation, result.setting);
+    const std::vector<Cell> setting =
+        SettingCells(options, evaluation, result.setting);
     for (const CurvePoint& point : result.curve) {
-      absl::StrAppend(&csv, fields, ",", result.repeat, ",", point.round, ",",
-                      CsvNumber(point.objective), "\n");
+      table.Add(setting, {result.repeat, point.round, point.objective});
     }
   }
-  return csv;
+  return table.Csv();
 }
 
 std::string ResultsJson(const EvaluateOptions& options,

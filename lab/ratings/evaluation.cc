@@ -15,13 +15,12 @@
 #include "lab/evaluate/seeded_noise.h"
 #include "lab/ratings/baselines.h"
 #include "lab/ratings/private_run.h"
-#include "lab/tables/median.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 absl::StatusOr<RatingsData> Load(const EvaluateRatingsOptions& options,
                                  const std::function<bool()>& stop,
@@ -157,7 +156,7 @@ class RatingsEvaluator {
   absl::Status RunMethods(const Split& split, std::uint32_t repeat) {
     for (const RatingsMethod method : methods_) {
       if (!TakesEpsilon(method)) {
-        DPNMF_RETURN_IF_ERROR(RunTrial(split, method, kNone, repeat));
+        DPNMF_RETURN_IF_ERROR(RunTrial(split, method, kNotMeasured, repeat));
         continue;
       }
       for (const double epsilon : options_.epsilon)
@@ -274,18 +273,6 @@ class RatingsEvaluator {
   RatingsEvaluation* evaluation_;
 };
 
-// NaN if there is none.
-using Results = std::vector<const RatingsResult*>;
-
-template <typename Of>
-double MedianOver(const Results& results, const Of& of) {
-  std::vector<double> values;
-  for (const RatingsResult* result : results)
-    if (const double value = of(*result); !std::isnan(value))
-      values.push_back(value);
-  return values.empty() ? kNone : MedianOf(std::move(values));
-}
-
 constexpr std::array<double Metrics::*, 5> kFigures = {
     &Metrics::rmse, &Metrics::mae, &Metrics::recall20, &Metrics::ndcg20,
     &Metrics::coverage};
@@ -295,30 +282,28 @@ constexpr std::array<double PopularityGroup::*, 5> kGroupFigures = {
     &PopularityGroup::listed_share, &PopularityGroup::rmse,
     &PopularityGroup::recall};
 
-RatingsSummary SummaryOf(const Results& results) {
+RatingsSummary SummaryOf(const Repeats<RatingsResult>& repeats) {
   RatingsSummary summary;
-  summary.method = results[0]->method;
-  summary.epsilon = results[0]->epsilon;
-  summary.repeats = static_cast<std::uint32_t>(results.size());
-  summary.seconds =
-      MedianOver(results, [](const RatingsResult& one) { return one.seconds; });
+  summary.method = repeats[0]->method;
+  summary.epsilon = repeats[0]->epsilon;
+  summary.repeats = static_cast<std::uint32_t>(repeats.size());
+  summary.seconds = SpreadOver(repeats, [](const RatingsResult& one) {
+                      return one.seconds;
+                    }).median;
   for (double Metrics::*figure : kFigures) {
-    const auto of = [&](const RatingsResult& one) {
-      return one.metrics.*figure;
-    };
-    summary.median.*figure = MedianOver(results, of);
-    for (const RatingsResult* result : results) {  // fmin leaves NaN out
-      summary.least.*figure = std::fmin(summary.least.*figure, of(*result));
-      summary.largest.*figure = std::fmax(summary.largest.*figure, of(*result));
-    }
+    const Spread spread = SpreadOver(
+        repeats, [&](const RatingsResult& one) { return one.metrics.*figure; });
+    summary.median.*figure = spread.median;
+    summary.least.*figure = spread.least;
+    summary.largest.*figure = spread.largest;
   }
-  summary.median.groups = results[0]->metrics.groups;
+  summary.median.groups = repeats[0]->metrics.groups;
   for (std::size_t g = 0; g < summary.median.groups.size(); ++g) {
     for (double PopularityGroup::*figure : kGroupFigures) {
       summary.median.groups[g].*figure =
-          MedianOver(results, [&](const RatingsResult& one) {
+          SpreadOver(repeats, [&](const RatingsResult& one) {
             return one.metrics.groups[g].*figure;
-          });
+          }).median;
     }
   }
   return summary;
@@ -353,23 +338,13 @@ absl::StatusOr<RatingsEvaluation> EvaluateRatings(
 }
 
 std::vector<RatingsSummary> Summarise(const RatingsEvaluation& evaluation) {
-  std::vector<Results> settings;
-  for (const RatingsResult& result : evaluation.results) {
-    const auto same = std::find_if(
-        settings.begin(), settings.end(), [&](const Results& other) {
-          return other[0]->method == result.method &&
-                 (other[0]->epsilon == result.epsilon ||
-                  !TakesEpsilon(result.method));
-        });
-    if (same == settings.end()) {
-      settings.push_back({&result});
-    } else {
-      same->push_back(&result);
-    }
-  }
+  const auto same = [](const RatingsResult& a, const RatingsResult& b) {
+    return a.method == b.method &&
+           (a.epsilon == b.epsilon || !TakesEpsilon(a.method));
+  };
   std::vector<RatingsSummary> summaries;
-  for (const Results& results : settings)
-    summaries.push_back(SummaryOf(results));
+  for (const auto& repeats : RepeatsOf(evaluation.results, same))
+    summaries.push_back(SummaryOf(repeats));
   return summaries;
 }
 

@@ -9,11 +9,10 @@
 #include "common/base/error.h"
 #include "common/ratings/person.h"
 #include "common/threads/parallel.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
-
-constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
 
 // Ranks of a group end at this share of the catalogue, rounded up.
 struct GroupEnd {
@@ -63,7 +62,7 @@ Grouping GroupsOf(const RatingTable& train) {
 struct PersonResult {
   double squared = 0, absolute = 0;
   std::array<double, kGroups.size()> squared_of = {};
-  double recall = kNoFigure, ndcg = kNoFigure;
+  double recall = kNotMeasured, ndcg = kNotMeasured;
   std::vector<std::int32_t> list;
 };
 
@@ -166,12 +165,12 @@ class Totals {
       group.rmse =
           predicts && group.measured > 0
               ? std::sqrt(squared_of_[g] / static_cast<double>(group.measured))
-              : kNoFigure;
+              : kNotMeasured;
       group.recall =
-          lists && relevant_[g] > 0 ? found_[g] / relevant_[g] : kNoFigure;
-      group.list_share = lists ? places_[g] / places : kNoFigure;
+          lists && relevant_[g] > 0 ? found_[g] / relevant_[g] : kNotMeasured;
+      group.list_share = lists ? places_[g] / places : kNotMeasured;
       group.listed_share =
-          lists && group.items > 0 ? ListedShare(g) : kNoFigure;
+          lists && group.items > 0 ? ListedShare(g) : kNotMeasured;
     }
     metrics.groups = std::move(grouping_.groups);
     return metrics;

@@ -1,5 +1,4 @@
-// A run of the mechanism `ratings` in process: the plan, the exact sums, noise
-// of exactly the plan's deviations and the analyst's learner.
+// A run of the mechanism `ratings` in process (evaluate/product_run.h).
 //
 // RESEARCH ONLY: the noise is seeded (seeded_noise.h), and nothing is charged.
 #ifndef DPNMF_LAB_RATINGS_PRIVATE_RUN_H_
@@ -11,11 +10,9 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "common/nmf/noised_matrix.h"
 #include "common/privacy/run_plan.h"
 #include "common/ratings/item_model.h"
 #include "curator/factor/statistics.h"
-#include "lab/evaluate/seeded_noise.h"
 #include "lab/ratings/metrics.h"
 #include "lab/ratings/rating_table.h"
 
@@ -47,11 +44,6 @@ struct PrivateRun {
   ItemModel model;
   double seconds = 0;
 };
-
-// Sums of a part, in the order of its entries, with noise of exactly the plan's
-// deviations, rounded to steps. A symmetric part may be narrower than planned.
-NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
-                    SeededNoise* noise);
 
 // Checks that there is a plan for the ratings of options.users people. Errors
 // of PlanRun.

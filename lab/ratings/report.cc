@@ -4,12 +4,12 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "lab/evaluate/assets.h"
 #include "lab/evaluate/page.h"
+#include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -155,39 +155,33 @@ Json EvaluationJson(const EvaluateRatingsOptions& options,
 }  // namespace
 
 std::string ResultsCsv(const RatingsEvaluation& evaluation) {
-  std::string csv = "method,epsilon,repeat,rmse,mae,recall20,ndcg20\n";
+  TrialTable table("method,epsilon,repeat,rmse,mae,recall20,ndcg20");
   for (const RatingsResult& result : evaluation.results) {
     const Metrics& metrics = result.metrics;
-    absl::StrAppend(&csv, std::string(NameOf(result.method)), ",",
-                    CsvNumber(result.epsilon), ",", result.repeat, ",",
-                    CsvNumber(metrics.rmse), ",", CsvNumber(metrics.mae), ",",
-                    CsvNumber(metrics.recall20), ",", CsvNumber(metrics.ndcg20),
-                    "\n");
+    table.Add({NameOf(result.method), result.epsilon, result.repeat,
+               metrics.rmse, metrics.mae, metrics.recall20, metrics.ndcg20});
   }
-  return csv;
+  return table.Csv();
 }
 
 std::string PublishedCsv(const RatingsEvaluation& evaluation) {
-  std::string csv =
+  TrialTable table(
       "study,epsilon_per_round,n,step,round,train_rmse,held_out_rmse,"
-      "claimed_epsilon,ms_per_round,ended\n";
+      "claimed_epsilon,ms_per_round,ended");
   for (const StudyRun& study : evaluation.study) {
     const PublishedOptions& options = study.options;
     const bool noise = options.epsilon_per_round > 0;
     for (const PublishedRound& point : study.run.curve) {
       const bool last = &point == &study.run.curve.back();
-      absl::StrAppend(&csv, study.study, ",",
-                      noise ? CsvNumber(options.epsilon_per_round) : "", ",",
-                      options.profile_length, ",", CsvNumber(options.step), ",",
-                      point.round, ",", CsvNumber(point.train_rmse), ",",
-                      CsvNumber(point.held_out_rmse), ",");
-      absl::StrAppend(
-          &csv, noise ? CsvNumber(point.claimed_epsilon) : "", ",",
-          absl::StrFormat("%.3f", 1000 * study.run.seconds_per_round), ",",
-          last ? std::string(EndOf(study)) : "", "\n");
+      table.Add({study.study, noise ? options.epsilon_per_round : kNotMeasured,
+                 options.profile_length, options.step, point.round,
+                 point.train_rmse, point.held_out_rmse,
+                 noise ? point.claimed_epsilon : kNotMeasured,
+                 absl::StrFormat("%.3f", 1000 * study.run.seconds_per_round),
+                 last ? EndOf(study) : ""});
     }
   }
-  return csv;
+  return table.Csv();
 }
 
 std::string ResultsJson(const EvaluateRatingsOptions& options,

@@ -3,7 +3,6 @@
 #include "common/learning/run_order.h"
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -201,28 +200,6 @@ TEST_F(RunOrderTest, IsRefusedIfItDoesNotFit) {
   const v1::FeatureOrder wide = Sent(v1::FEATURE_ORDER_KIND_GRID, 7);
   EXPECT_EQ(ReasonCode(RefitWith(run, &wide, 1).status()),
             "image-width-invalid");
-}
-
-TEST(OrderOn, RefusesADamagedOne) {
-  LearnerState state;
-  state.w.resize(kOrderedFeatures, 0);
-  v1::RunSpecification specification;
-  *specification.mutable_feature_order() = Chain();
-  ASSERT_TRUE(KeepOrder(&specification, &state).ok());
-  ASSERT_TRUE(OrderOn(state, {0, 1, 2}).ok());
-  MatrixXd& kept = state.memory.begin()->second;
-  for (const double bad :
-       {-1.0, 0.5, 96.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
-    MatrixXd whole = kept;
-    kept(3, 1) = bad;
-    EXPECT_EQ(ReasonCode(OrderOn(state, {0, 1, 2}).status()), "state-damaged")
-        << bad;
-    kept = whole;
-    kept(0, 0) = bad;
-    EXPECT_EQ(ReasonCode(OrderOn(state, {0, 1, 2}).status()), "state-damaged")
-        << bad;
-    kept = whole;
-  }
 }
 
 }  // namespace

@@ -183,7 +183,8 @@ class ServiceTest : public testing::Test {
 
   // A run after one round that left this in its memory.
   void StoreRun(const std::string& run_id, const std::string& mechanism,
-                const std::string& memory, v1::RunState state) {
+                const std::string& memory, v1::RunState state,
+                bool unlearned = false) {
     RunRecord record;
     record.run.set_run_id(run_id);
     *record.run.mutable_specification() = FakeSpecification(3, 2, mechanism);
@@ -195,6 +196,7 @@ class ServiceTest : public testing::Test {
     finished.state.w = RandomDictionary(6, 3, 7);
     ASSERT_TRUE(store_->Add(record, finished.state).ok());
     finished.state.memory[memory] = Eigen::MatrixXd::Ones(1, 1);
+    finished.state.unlearned = unlearned;
     ASSERT_TRUE(store_->FinishRound(run_id, finished).ok());
     StateChange change;
     change.state = state;
@@ -329,7 +331,8 @@ TEST_F(ServiceTest, ARunGoesOnWithoutNamesThatAreMalformed) {
 TEST_F(ServiceTest, ADictionaryThatNothingWasLearnedForIsNotHandedOut) {
   StoreRun("classes", "class_moments", "Z", v1::RUN_STATE_COMPLETED);
   EXPECT_EQ(ModelRefusal("classes"), "model-not-ready");
-  StoreRun("ending", "statistics", kUnlearned, v1::RUN_STATE_CANCELLING);
+  StoreRun("ending", "statistics", "A", v1::RUN_STATE_CANCELLING,
+           /*unlearned=*/true);
   EXPECT_EQ(ModelRefusal("ending"), "model-not-ready");
   curator_.lost_rounds = {1};
   const v1::Run lost = Start(FakeSpecification(3, 1, "moments"));

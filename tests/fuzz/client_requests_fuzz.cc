@@ -349,14 +349,12 @@ void DemandKept(const std::string& run_id, std::uint64_t numbers,
   std::vector<int> rows(kFeatures);
   std::iota(rows.begin(), rows.end(), 0);
   const auto kept = analyst::PriorsOf(*state, rows);
-  Demand(kept.ok(), "priors that cannot be read");
-  if (*kept == nullptr) return Count("no priors");
-  const absl::Status sound = CheckPriors(**kept, kFeatures);
+  if (kept == nullptr) return Count("no priors");
+  const absl::Status sound = CheckPriors(*kept, kFeatures);
   Demand(sound.ok(), "unsound priors: " + sound.ToString());
   Count("priors");
-  const auto people = analyst::PeopleOf(*state);
-  Demand(people.ok() && static_cast<std::uint64_t>(people->cols()) <=
-                            numbers + kMostEmptyColumns,
+  Demand(static_cast<std::uint64_t>(analyst::PeopleOf(*state).cols()) <=
+             numbers + kMostEmptyColumns,
          "more columns than anybody sent");
 }
 

@@ -26,9 +26,10 @@ forbid '^#include "(analyst|client)/' lab
 forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/crypto common/threads common/files common/log common/privacy common/nmf common/moments \
   curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise curator/ledger curator/gate \
   curator/publish curator/recommend/recommender.h curator/recommend/recommender.cc \
-  lab/evaluate lab/factorize curator/session/session.h curator/session/session.cc
+  lab/factorize curator/session/session.h curator/session/session.cc
+forbid '^#include [<"](grpc|google/protobuf)' lab/evaluate
 # dpnmf-lab, with its seeded noise, and the release path know nothing of one another.
-forbid '^#include "curator/(noise|ledger|gate|mechanism|ranks|federation|session|serve|control|recommend|maintenance|publish|commands)/' lab
+forbid '^#include "curator/(noise|ledger|gate|ranks|federation|session|serve|control|recommend|maintenance|publish|commands)/' lab
 # Rooms of the curator, from the bottom up: none includes one above it.
 top='session|serve|control|recommend|maintenance|publish|commands|web'
 forbid "^#include \"curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/data

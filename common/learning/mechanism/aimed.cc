@@ -11,7 +11,6 @@
 #include "common/moments/moments.h"
 #include "common/nmf/defaults.h"
 #include "common/privacy/accounting.h"
-#include "common/threads/parallel.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -37,7 +36,7 @@ absl::StatusOr<Aim> AimAfter(const RoundFacts& facts, const LearnerState& state,
   first.stddev_off = facts.of_moments.stddev;
   first.stddev_diagonal = facts.of_moments.diagonal_stddev;
   return AimOf(first, std::sqrt(facts.largest_moment), rank, facts.stopped,
-               DefaultThreads());
+               facts.threads);
 }
 
 RoundInput RequestOf(const Aim& aim, const std::vector<int>& rows,
@@ -86,18 +85,18 @@ absl::Status UpdateFromAimed(const std::vector<NoisedMatrix>& parts,
   DPNMF_ASSIGN_OR_RETURN(NoisedMoments moments,
                          MomentsKept(*state, facts.of_moments.stddev,
                                      facts.of_moments.diagonal_stddev));
-  DPNMF_RETURN_IF_ERROR(FillPaidMoments(std::move(moments), facts.largest_trace,
-                                        facts.stddev_of_mean, *state, &paid));
+  FillPaidMoments(std::move(moments), facts.largest_trace, facts.stddev_of_mean,
+                  *state, &paid);
   FitOptions options;
   options.rank = static_cast<int>(state->w.cols());
   options.seed = facts.seed;
   options.law = facts.law;
-  options.threads = DefaultThreads();
+  options.threads = facts.threads;
   options.stop = facts.stopped;
   options.progress = facts.progress;
   FitFigures figures;
   DPNMF_ASSIGN_OR_RETURN(state->w, FitPaidMoments(paid, options, &figures));
-  KeepFigures(figures, state);
+  state->figures = figures;
   return absl::OkStatus();
 }
 

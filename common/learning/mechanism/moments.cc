@@ -14,7 +14,6 @@
 #include "common/learning/run_priors.h"
 #include "common/nmf/defaults.h"
 #include "common/privacy/accounting.h"
-#include "common/threads/parallel.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -84,10 +83,9 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
       MeanOfPart(parts, "mean", state->w.rows(), 1, facts.users));
   // Unless the request has named them.
   if (!state->memory.contains(kChosenRows)) {
-    DPNMF_ASSIGN_OR_RETURN(const PublicPeople people, PeopleOf(*state));
-    const std::vector<int> rows =
-        ChooseRowsWith(people, mean.col(0), NoiseOf(facts, "mean").stddev,
-                       static_cast<int>(facts.moment_rows));
+    const std::vector<int> rows = ChooseRowsWith(
+        PeopleOf(*state), mean.col(0), NoiseOf(facts, "mean").stddev,
+        static_cast<int>(facts.moment_rows));
     Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
     std::copy(rows.begin(), rows.end(), kept.data());
     state->memory[kChosenRows] = std::move(kept);
@@ -122,18 +120,16 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   options.rank = static_cast<int>(state->w.cols());
   options.seed = facts.seed;
   options.law = facts.law;
-  options.threads = DefaultThreads();
+  options.threads = facts.threads;
   options.stop = facts.stopped;
   options.progress = facts.progress;
-  DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(*state, paid.rows));
-  DPNMF_ASSIGN_OR_RETURN(paid.moments.order, OrderOn(*state, paid.rows));
-  if (!paid.covers_all()) {
-    DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(*state));
-  }
+  paid.moments.priors = PriorsOf(*state, paid.rows);
+  paid.moments.order = OrderOn(*state, paid.rows);
+  if (!paid.covers_all()) paid.people = PeopleOf(*state);
   FitFigures figures;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
                          FitPaidMoments(paid, options, &figures));
-  KeepFigures(figures, state);
+  state->figures = figures;
   state->w = std::move(w);
   return absl::OkStatus();
 }
@@ -185,8 +181,8 @@ absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
                          MomentsKept(state, facts.of_moments.stddev,
                                      facts.of_moments.diagonal_stddev));
   moments.largest_trace = facts.largest_trace;
-  DPNMF_ASSIGN_OR_RETURN(moments.priors, PriorsOf(state, on));
-  DPNMF_ASSIGN_OR_RETURN(moments.order, OrderOn(state, on));
+  moments.priors = PriorsOf(state, on);
+  moments.order = OrderOn(state, on);
   if (const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
       mean != nullptr && mean->size() == state.w.rows() && mean->allFinite() &&
       on.size() < static_cast<std::size_t>(state.w.rows()))
@@ -197,7 +193,7 @@ absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
   options.rank = static_cast<int>(state.w.cols());
   options.seed = facts.seed;
   options.law = facts.law;
-  options.threads = DefaultThreads();
+  options.threads = facts.threads;
   options.stop = stopped;
   BootstrapOptions bootstrap;
   bootstrap.replicates = kReplicates;

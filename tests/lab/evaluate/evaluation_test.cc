@@ -65,8 +65,8 @@ TEST_F(EvaluationTest, RunsEverySettingAndRepeatOnce) {
   for (const Summary& summary : summaries) {
     EXPECT_EQ(summary.repeats,
               summary.setting.method == Method::kMean ? 1u : 2u);
-    EXPECT_LE(summary.least, summary.median);
-    EXPECT_LE(summary.median, summary.largest);
+    EXPECT_LE(summary.objective.least, summary.objective.median);
+    EXPECT_LE(summary.objective.median, summary.objective.largest);
   }
 }
 
@@ -146,7 +146,7 @@ TEST_F(EvaluationTest, RefusesWhatIsOutOfRange) {
               o->epsilon = {1, 0};
             }),
             "epsilon-out-of-range");
-  EXPECT_EQ(refused([](auto* o) { o->epsilon = {kNoValue}; }),
+  EXPECT_EQ(refused([](auto* o) { o->epsilon = {kNotMeasured}; }),
             "epsilon-out-of-range");
   EXPECT_EQ(refused([](auto* o) { o->delta = 1; }), "delta-out-of-range");
   EXPECT_EQ(refused([](auto* o) { o->rank = 9; }), "rank-out-of-range");

@@ -120,8 +120,9 @@ TEST(Methods, EveryDictionaryHasColumnsOfLengthOneAndIsNotNegative) {
   const auto data = DenseOf(GeneratedColumns(12, 200, 4, 1).cast<float>() / 10);
   const DataView view(data.get());
   for (const Method method :
-       {Method::kMoments, Method::kStatistics, Method::kGradient,
-        Method::kPaper, Method::kPaperNndsvd, Method::kNndsvd, Method::kNone}) {
+       {Method::kMoments, Method::kAimed, Method::kStatistics,
+        Method::kGradient, Method::kPaper, Method::kPaperNndsvd,
+        Method::kNndsvd, Method::kNone}) {
     const auto learned = Learn(
         view, view,
         {.method = method, .rank = 3, .rounds = 3, .epsilon = 5, .threads = 1});

@@ -48,29 +48,6 @@ TEST(NoisedMean, IsTheMeanWithoutNoise) {
             (Eigen::Matrix2d() << 1, 2, 2, 3).finished());
 }
 
-TEST(NoisedMean, TakesTheNoiseOfAPlan) {
-  PartPlan part;
-  part.columns = 1;
-  part.step_exponent = -20;
-  part.stddev_steps = 1u << 22;
-  part.diagonal_stddev_steps = 1u << 23;
-  const NoisedMean mean(8, nullptr);
-  EXPECT_EQ(mean.Stddev(part), 0.5);
-  EXPECT_EQ(mean.DiagonalStddev(part), 1);
-  SeededNoise noise(kSeed);
-  const std::vector<std::int64_t> sums(kRows * kRows, 0);
-  const Eigen::MatrixXd m =
-      NoisedMean(8, &noise).Part(part, kRows * kRows, sums);
-  ExpectStddev(m.squaredNorm(), kRows * kRows, 0.5);
-  part.symmetric = true;
-  const Eigen::MatrixXd symmetric = NoisedMean(8, &noise).Part(
-      part, kRows, std::vector<std::int64_t>(kRows * (kRows + 1) / 2, 0));
-  const double diagonal = symmetric.diagonal().squaredNorm();
-  ExpectStddev(diagonal, kRows, 1);
-  ExpectStddev(symmetric.squaredNorm() - diagonal, kRows * (kRows - 1) / 2,
-               0.5 * std::sqrt(2.0));
-}
-
 TEST(SeededNoise, RepeatsAndDiffersByPurpose) {
   SeededNoise a(SeedFor(1, "a")), again(SeedFor(1, "a")), b(SeedFor(1, "b"));
   const double first = a.Normal();

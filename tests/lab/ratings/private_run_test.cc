@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "lab/evaluate/product_run.h"
 #include "tests/lab/ratings/ratings_fixtures.h"
 
 namespace dpnmf::curator::lab {
@@ -30,7 +31,7 @@ absl::StatusOr<PrivateRun> RunOnce(const RatingTable& table,
 // are a false alarm below 1e-8, and the seed is fixed.
 TEST(Noised, HasThePlansDeviationsOnAndOffTheDiagonal) {
   PartPlan part;
-  part.rows = part.columns = 300;  // asked for fewer
+  part.rows = part.columns = 200;
   part.symmetric = true;
   part.stddev_steps = 10'000;
   part.diagonal_stddev_steps = 20'000;

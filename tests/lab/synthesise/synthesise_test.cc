@@ -6,7 +6,6 @@
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 #include "lab/synthesise/classifier.h"
-#include "lab/tables/median.h"
 #include "tests/lab/synthesise/synthesise_fixtures.h"
 
 namespace dpnmf::curator::lab {
@@ -108,12 +107,6 @@ TEST(MeasureSynthesis, FindsTheUseAndNoMembers) {
   options.stop = [] { return true; };
   EXPECT_EQ(ReasonCode(MeasureSynthesis(table, TwoClasses(), options).status()),
             "cancelled");
-}
-
-TEST(MedianOf, IsTheMiddle) {
-  EXPECT_EQ(MedianOf({3, 1, 2}), 2);
-  EXPECT_EQ(MedianOf({4, 1, 2, 3}), 2.5);
-  EXPECT_EQ(MedianOf({}), 0);
 }
 
 }  // namespace
