@@ -39,9 +39,10 @@ set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_server_commands base cli proto wire tls server server_commands)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
-set(DPNMF_MAY_USE_lab base privacy nmf proto wire learning cli plot numeric lab)
+set(DPNMF_MAY_USE_sums base privacy nmf numeric sums)
+set(DPNMF_MAY_USE_lab base privacy nmf proto wire learning cli plot numeric sums lab)
 set(DPNMF_MAY_USE_recommend base access caller_access privacy nmf proto recommend_proto wire tls server numeric recommend)
-set(DPNMF_MAY_USE_curator base access caller_access recommend cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric curator)
+set(DPNMF_MAY_USE_curator base access caller_access recommend cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric sums curator)
 set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
 set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire learning federation tls server server_commands doctor analyst)
 
@@ -64,7 +65,8 @@ set(DPNMF_LINKS_tls ${DPNMF_BASE_FOLDERS} common/wire common/tls)
 set(DPNMF_LINKS_server ${DPNMF_LINKS_tls} common/server)
 set(DPNMF_LINKS_server_commands ${DPNMF_LINKS_server} common/cli common/server_commands)
 set(DPNMF_LINKS_doctor ${DPNMF_LINKS_tls} common/doctor)
-set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} curator/data curator/import curator/draft curator/factor curator/mechanism)
+set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} curator/data curator/import curator/draft curator/factor)
+set(DPNMF_LINKS_sums ${DPNMF_LINKS_numeric} curator/mechanism)
 set(DPNMF_LINKS_lab ${DPNMF_LINKS_learning} common/cli common/plot curator/data curator/import curator/draft curator/factor curator/mechanism lab)
 # What both servers may include of common/: not its pages and plots.
 set(DPNMF_LINKS_servers ${DPNMF_LINKS_wire} common/access common/cli common/federation
@@ -77,7 +79,7 @@ set(DPNMF_LINKS_client ${DPNMF_LINKS_wire} common/cli common/plot common/web com
 set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} common/learning analyst)
 set(DPNMF_LINKS_test common curator lab client analyst tests)
 
-foreach(layer base access caller_access cli plot web control operator_page privacy nmf wire learning federation tls server server_commands doctor numeric lab recommend curator client analyst test)
+foreach(layer base access caller_access cli plot web control operator_page privacy nmf wire learning federation tls server server_commands doctor numeric sums lab recommend curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/learning/paid_release.h"
 #include "common/threads/parallel.h"
@@ -20,14 +21,16 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Columns = Eigen::SparseMatrix<double>;  // D x n
 
-absl::Status InvalidPrior(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::Status ShapeInvalid() {
-  return InvalidPrior(
+  return BadInput(
       "prior-shape-invalid",
       "The entries or the names of a prior do not match its announced sizes.");
+}
+
+absl::Status NotFinite() {
+  return BadInput("prior-not-finite",
+                  "A prior must consist of finite numbers, also once its "
+                  "columns are weighted and scaled.");
 }
 
 // Rows and columns of the matrix that is sent.
@@ -45,9 +48,9 @@ absl::Status CheckHeader(const v1::Prior& prior) {
     case v1::PRIOR_KIND_MOMENT:
       break;
     default:
-      return InvalidPrior("prior-kind-unknown",
-                          "`kind` of a prior must be columns, a dictionary, a "
-                          "second moment or a run.");
+      return BadInput("prior-kind-unknown",
+                      "`kind` of a prior must be columns, a dictionary, a "
+                      "second moment or a run.");
   }
   const auto fits = [](std::uint64_t rows, std::uint64_t columns) {
     return rows >= 1 && columns >= 1 && rows <= kMostPriorEntries &&
@@ -63,10 +66,9 @@ absl::Status CheckHeader(const v1::Prior& prior) {
         prior.shape().columns() <= kMostPriorEntries))
     return ShapeInvalid();
   if (!fits(rows, columns)) {
-    return InvalidPrior(
-        "prior-too-large",
-        absl::StrCat("A prior may have at most ", kMostPriorEntries,
-                     " numbers; send fewer columns."));
+    return BadInput("prior-too-large",
+                    absl::StrCat("A prior may have at most ", kMostPriorEntries,
+                                 " numbers; send fewer columns."));
   }
   return absl::OkStatus();
 }
@@ -79,7 +81,7 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
   std::vector<Index> places;
   if (prior.names.empty() || names.empty()) {
     if (rows != features) {
-      return InvalidPrior(
+      return BadInput(
           "prior-features-differ",
           absl::StrCat("The prior '", prior.header.source(), "' has ", rows,
                        " features and the data set has ", features,
@@ -102,7 +104,7 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
     index.erase(found);  // a name that stands twice is matched once
   }
   if (any) return places;
-  return InvalidPrior(
+  return BadInput(
       "prior-features-differ",
       absl::StrCat("No feature of the prior '", prior.header.source(),
                    "' has the name of a feature of the data set; check the "
@@ -142,6 +144,9 @@ absl::StatusOr<Columns> PlacedTriples(const SentPrior& prior,
   }
   Columns columns(features, static_cast<Index>(count));
   columns.setFromTriplets(entries.begin(), entries.end());
+  // A place that is sent twice has no value.
+  if (columns.nonZeros() != static_cast<Index>(entries.size()))
+    return ShapeInvalid();
   return columns;
 }
 
@@ -197,7 +202,7 @@ absl::StatusOr<KeptPrior> PriorOfRun(const v1::Prior& header, Index features,
   DPNMF_ASSIGN_OR_RETURN(const PaidMoments paid,
                          PaidMomentsOf(record.run, source));
   if (static_cast<Index>(paid.features) != features) {
-    return InvalidPrior(
+    return BadInput(
         "prior-features-differ",
         absl::StrCat("Run ", header.run_id(), " has ", paid.features,
                      " features and the data set has ", features,
@@ -219,9 +224,7 @@ absl::StatusOr<KeptPrior> PriorToKeep(const SentPrior& prior,
     return PriorOfRun(prior.header, features, store);
   DPNMF_ASSIGN_OR_RETURN(const std::vector<Index> places,
                          PlacesOf(prior, of.names, features));
-  if (!prior.entries.allFinite())
-    return InvalidPrior("prior-not-finite",
-                        "A prior must consist of finite numbers.");
+  if (!prior.entries.allFinite()) return NotFinite();
   if (prior.header.kind() == v1::PRIOR_KIND_COLUMNS && dataset.has_value() &&
       dataset->weighted_features() && of.weights.empty()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "weights-missing",
@@ -230,8 +233,8 @@ absl::StatusOr<KeptPrior> PriorToKeep(const SentPrior& prior,
   }
   const bool is_moment = prior.header.kind() == v1::PRIOR_KIND_MOMENT;
   if (!is_moment && prior.entries.minCoeff() < 0)
-    return InvalidPrior("prior-negative",
-                        "A prior's columns and parts must not be negative.");
+    return BadInput("prior-negative",
+                    "A prior's columns and parts must not be negative.");
   if (is_moment) return PlacedMoment(prior.entries, places);
   KeptPrior kept;
   if (prior.header.kind() == v1::PRIOR_KIND_DICTIONARY) {
@@ -250,6 +253,8 @@ absl::StatusOr<KeptPrior> PriorToKeep(const SentPrior& prior,
       column *= ScaleOf(dataset, column.norm());
     kept.columns = columns.sparseView();
   }
+  // Weights and lengths can leave the range of doubles.
+  if (!kept.columns.coeffs().allFinite()) return NotFinite();
   return kept;
 }
 
@@ -257,7 +262,7 @@ absl::StatusOr<KeptPrior> PriorToKeep(const SentPrior& prior,
 
 absl::StatusOr<PriorReader> PriorReader::Create(const PriorHeaders& headers) {
   if (static_cast<std::size_t>(headers.size()) > kMostPriors) {
-    return InvalidPrior(
+    return BadInput(
         "prior-too-many",
         absl::StrCat("At most ", kMostPriors, " priors can be used at once."));
   }
@@ -274,12 +279,12 @@ absl::StatusOr<PriorReader> PriorReader::Create(const PriorHeaders& headers) {
     reader.priors_.push_back({header, {}, {}});
   }
   if (columns_of_triples > filled + kMostEmptyColumns)
-    return InvalidPrior(
+    return BadInput(
         "prior-too-large",
         absl::StrCat("The priors of a run may have at most ", kMostEmptyColumns,
                      " columns without an entry; leave them out."));
   if (entries > kMostPriorEntries)
-    return InvalidPrior(
+    return BadInput(
         "prior-too-large",
         absl::StrCat("The priors of a run may have at most ", kMostPriorEntries,
                      " numbers; send fewer columns."));
@@ -333,9 +338,9 @@ absl::StatusOr<std::vector<SentPrior>> PriorReader::Finish() {
   for (const SentPrior& prior : priors_) {
     if (prior.header.kind() != v1::PRIOR_KIND_RUN &&
         HashOfPrior(prior.names, prior.entries) != prior.header.sha256()) {
-      return InvalidPrior("prior-differs",
-                          "The entries of a prior do not have the announced "
-                          "digest; send them again.");
+      return BadInput("prior-differs",
+                      "The entries of a prior do not have the announced "
+                      "digest; send them again.");
     }
   }
   return std::move(priors_);
@@ -364,9 +369,9 @@ absl::StatusOr<FeatureFacts> AskFeatures(const v1::Dataset& dataset,
                            curator->ListItems(dataset.name(), reader.next()));
     bytes += page.ByteSizeLong();
     if (bytes > kMostNameBytes || page.items().empty()) {
-      return InvalidPrior("items-malformed",
-                          "The curator's list of names is malformed or too "
-                          "long; both sides must run the same version.");
+      return BadInput("items-malformed",
+                      "The curator's list of names is malformed or too "
+                      "long; both sides must run the same version.");
     }
     DPNMF_RETURN_IF_ERROR(reader.Add(page));
   }

@@ -445,6 +445,22 @@ bool MirrorCharge(SQLite::Database* db, const std::string& population,
   return put.exec() == 1;
 }
 
+namespace {
+
+// Names and texts of all tables and indices.
+std::string SchemaOf(SQLite::Database& db) {
+  std::string all;
+  SQLite::Statement listing(
+      db, "SELECT name, ifnull(sql, '') FROM sqlite_schema ORDER BY name");
+  while (listing.executeStep()) {
+    absl::StrAppend(&all, listing.getColumn(0).getString(), "\n",
+                    listing.getColumn(1).getString(), "\n");
+  }
+  return all;
+}
+
+}  // namespace
+
 absl::Status PrepareDatabase(SQLite::Database* db) {
   // One process at a time: the lock is taken by the first transaction and kept.
   db->exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -466,11 +482,18 @@ absl::Status PrepareDatabase(SQLite::Database* db) {
                    "The state directory was written by a newer program; "
                    "install that version.");
   }
-  if (version == kSchemaVersion) return absl::OkStatus();
+  if (version == kSchemaVersion) {
+    SQLite::Database empty(":memory:",
+                           SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    empty.exec(kSchema);
+    return SchemaOf(*db) == SchemaOf(empty)
+               ? absl::OkStatus()
+               : StateDamaged("its schema was changed");
+  }
   const int objects =
       db->execAndGet("SELECT count(*) FROM sqlite_schema").getInt();
   if (version != 0 || objects != 0)
-    return StateDamaged("its version is not one");
+    return StateDamaged("it has no schema version");
   SQLite::Transaction transaction(*db);
   db->exec(kSchema);
   db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));

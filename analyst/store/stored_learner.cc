@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/moments/prior.h"
@@ -31,8 +32,10 @@ constexpr char kRowsOf[] = "rows";
 // (1 + edges) x 2: the kind and the width, then the ends of each edge.
 constexpr char kFeatureOrder[] = "feature order";
 
+constexpr char kPriorPrefix[] = "prior ";
+
 std::string PriorName(std::size_t number, const char* what) {
-  return absl::StrFormat("prior %02d %s", number, what);
+  return absl::StrFormat("%s%02d %s", kPriorPrefix, number, what);
 }
 
 bool IsIndex(double value, double end) {
@@ -95,6 +98,9 @@ absl::StatusOr<Columns> ColumnsOfTriples(const MatrixXd& triples,
   }
   Columns columns(features, static_cast<Index>(triples(0, 1)));
   columns.setFromTriplets(entries.begin(), entries.end());
+  if (columns.nonZeros() != static_cast<Index>(entries.size()) ||
+      !columns.coeffs().allFinite())
+    return ErrorsDamaged();
   return columns;
 }
 
@@ -213,6 +219,8 @@ absl::StatusOr<LearnerState> LearnerOf(MatrixXd w, NamedMatrices matrices) {
   state.figures.prior_share = take.Number(kPriorShare);
   state.figures.explained = take.Number(kExplainedShare);
   state.unlearned = take(kUnlearned).has_value();
+  for (const auto& [name, matrix] : matrices)
+    if (absl::StartsWith(name, kPriorPrefix)) return ErrorsDamaged();
   state.w = std::move(w);
   state.memory = std::move(matrices);
   return state;

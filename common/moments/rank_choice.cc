@@ -66,7 +66,7 @@ std::vector<double> MatchedCosines(const MatrixXf& w, const MatrixXf& other) {
 }
 
 // W H H' W' / n off the diagonal.
-MatrixXd Foretold(const ColumnFit& fit, double trace, const Stop& stop) {
+MatrixXd Predicted(const ColumnFit& fit, double trace, const Stop& stop) {
   const MatrixXd w = fit.w.cast<double>(), h = fit.h.cast<double>();
   const MatrixXd a =
       ProductTranspose(h, h, stop) * (trace / static_cast<double>(h.cols()));
@@ -142,10 +142,11 @@ RankFacts FactsOf(const ChoiceSplit& split, int rank, std::uint64_t seed,
     if (Stopped(stop)) return facts;
     facts.explained +=
         (1 - fits[of].value / static_cast<double>(x.squaredNorm())) / 2;
-    const MatrixXd foretold = Foretold(fits[of], split.traces[of], stop);
-    facts.held_out += (2 * foretold.cwiseProduct(split.halves[1 - of].y).sum() -
-                       foretold.squaredNorm()) /
-                      split.signal / 2;
+    const MatrixXd predicted = Predicted(fits[of], split.traces[of], stop);
+    facts.held_out +=
+        (2 * predicted.cwiseProduct(split.halves[1 - of].y).sum() -
+         predicted.squaredNorm()) /
+        split.signal / 2;
   }
   for (const double cosine : MatchedCosines(fits[0].w, fits[1].w)) {
     facts.stability += cosine / rank;

@@ -3,12 +3,11 @@
 // A mechanism is a sequence of stages; all rounds of a stage publish the same
 // parts. It has one file of its name in each of three folders:
 //
-//   common/privacy/mechanism/NAME.cc  this descriptor: stages, parts, checks
-//   curator/mechanism/NAME.cc         what is summed, and in how much memory
-//   common/learning/mechanism/NAME.cc         defaults, and what a release
-//   teaches
+//   common/privacy/mechanism/NAME.cc   this descriptor: stages, parts, checks
+//   curator/mechanism/NAME.cc          what is summed, and in how much memory
+//   common/learning/mechanism/NAME.cc  defaults, and what a release teaches
 //
-// The files of this folder are the list (cmake/Mechanisms.cmake): NAME.cc
+// The files of the first folder are the list (cmake/Mechanisms.cmake): NAME.cc
 // defines kNAMEMechanism in each of the three namespaces.
 // docs/reference/mechanisms.md says how to add one.
 #ifndef DPNMF_COMMON_PRIVACY_MECHANISM_H_
@@ -126,7 +125,7 @@ bool GivesParts(const Mechanism& mechanism);
 // StagePlan::release of S_G, the second moment: of `moments` and `aimed`.
 inline constexpr std::string_view kReleaseOfMoments = "moments";
 
-// Shared by the files of this folder.
+// Shared by the files of common/privacy/mechanism.
 
 // 1 to kMaxRounds; nothing to check.
 RoundsRange AnyRounds(const RunParameters& parameters,

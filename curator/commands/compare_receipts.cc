@@ -46,7 +46,7 @@ bool IsFor(const v1::Receipt& receipt, const std::string& ledger_id,
   v1::Receipt expected = ReceiptOf(ledger_id, row);
   expected.set_public_key(receipt.public_key());
   expected.set_signature(receipt.signature());
-  // A receipt of before the guarantee became void has no mark of it; a mark
+  // A receipt from before the guarantee became void has no mark of it; a mark
   // that is there is signed.
   if (receipt.has_void_since()) {
     expected.set_void_since(receipt.void_since());

@@ -42,8 +42,7 @@ Shards DecodeShards(const std::string& text) {
   }
   if (shards.columns.empty() || shards.columns.size() > kMostShards)
     throw std::invalid_argument("there must be 1 to 4096 shards");
-  const bool in_parts = json.size() > 2;
-  if (!in_parts) return shards;
+  if (!json.contains("parts")) return shards;
   shards.parts = DecodeParts(json.at("parts"));
   shards.files = DecodeParts(json.at("files"));
   if (shards.parts.size() != shards.columns.size() ||

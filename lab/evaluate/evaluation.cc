@@ -255,9 +255,9 @@ Summary SummaryOf(const Repeats<Result>& repeats) {
 }
 
 // Every entry of a dense copy of a user's column, then what is left of it.
-class ColumnSpoiler {
+class ColumnDistorter {
  public:
-  ColumnSpoiler(double largest, SeededNoise* random)
+  ColumnDistorter(double largest, SeededNoise* random)
       : largest_(largest), random_(random) {}
 
   void Spoil(std::span<float> column) {
@@ -274,8 +274,8 @@ class ColumnSpoiler {
   SeededNoise* random_;
 };
 
-void SpoilSparse(const std::vector<bool>& chosen, ColumnSpoiler* spoiler,
-                 LoadedMatrix* matrix) {
+void DistortSparse(const std::vector<bool>& chosen, ColumnDistorter* distorter,
+                   LoadedMatrix* matrix) {
   LoadedMatrix next;
   next.indptr = {0};
   std::vector<float> column(matrix->features);
@@ -286,7 +286,7 @@ void SpoilSparse(const std::vector<bool>& chosen, ColumnSpoiler* spoiler,
     for (std::size_t i = first; i < last; ++i) {
       column[static_cast<std::size_t>(matrix->indices[i])] = matrix->values[i];
     }
-    if (chosen[n]) spoiler->Spoil(column);
+    if (chosen[n]) distorter->Spoil(column);
     for (std::size_t row = 0; row < column.size(); ++row) {
       if (column[row] == 0) continue;
       next.indices.push_back(static_cast<std::int32_t>(row));
@@ -322,12 +322,12 @@ void AddOutliers(std::uint64_t seed, LoadedMatrix* matrix) {
       matrix->values.empty()
           ? 1.0f
           : *std::max_element(matrix->values.begin(), matrix->values.end());
-  ColumnSpoiler spoiler(largest, &random);
-  if (matrix->sparse) return SpoilSparse(chosen, &spoiler, matrix);
+  ColumnDistorter distorter(largest, &random);
+  if (matrix->sparse) return DistortSparse(chosen, &distorter, matrix);
   for (std::size_t n = 0; n < matrix->users; ++n) {
     if (!chosen[n]) continue;
-    spoiler.Spoil(std::span(matrix->values)
-                      .subspan(n * matrix->features, matrix->features));
+    distorter.Spoil(std::span(matrix->values)
+                        .subspan(n * matrix->features, matrix->features));
   }
 }
 

@@ -22,8 +22,10 @@ inline std::uint64_t SeedFor(std::uint64_t seed, std::string_view purpose) {
   return hash ^ (hash >> 29);
 }
 
-// Always made with a seed.
-using SeededNoise = Draws;
+class SeededNoise : public Draws {
+ public:
+  explicit SeededNoise(std::uint64_t seed) : Draws(seed) {}
+};
 
 }  // namespace dpnmf::curator::lab
 

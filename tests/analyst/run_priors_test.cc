@@ -293,6 +293,31 @@ TEST(KeepPriors, KeepsSparseColumnsAsFullOnes) {
   LearnerState state = StateOf(30);
   EXPECT_EQ(ReasonCode(KeepPriors({sparse}, {}, std::nullopt, nullptr, &state)),
             "prior-shape-invalid");
+  sparse.entries.row(2) << 5, 0, 2;  // a place that is there already
+  EXPECT_EQ(ReasonCode(KeepPriors({sparse}, {}, std::nullopt, nullptr, &state)),
+            "prior-shape-invalid");
+}
+
+TEST(KeepPriors, RefusesWhatIsNotFiniteOnceItIsWeighted) {
+  v1::Dataset dataset;
+  dataset.set_normalisation(v1::NORMALISATION_L2);
+  dataset.set_weighted_features(true);
+  FeatureFacts features;
+  features.weights.assign(30, 1e300);
+  const MatrixXd columns = MatrixXd::Constant(30, 1, 1e300);
+  SentPrior sparse = SentOf(v1::PRIOR_KIND_COLUMNS, columns);
+  sparse.entries.resize(2, 3);
+  sparse.entries << 0, 0, 1e300, 1, 0, 1e300;
+  sparse.header.set_sparse(true);
+  sparse.header.set_nonzeros(2);
+  for (const SentPrior& sent :
+       {SentOf(v1::PRIOR_KIND_COLUMNS, columns), sparse}) {
+    LearnerState state = StateOf(30);
+    EXPECT_EQ(
+        ReasonCode(KeepPriors({sent}, features, dataset, nullptr, &state)),
+        "prior-not-finite");
+    EXPECT_TRUE(state.priors.empty());
+  }
 }
 
 TEST(KeepPriors, PutsAMomentWhereItsNamesAre) {

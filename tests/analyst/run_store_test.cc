@@ -375,5 +375,22 @@ TEST_F(RunStoreTest, AStateOfAnotherVersionOrOfNoneIsRefused) {
   }
 }
 
+TEST_F(RunStoreTest, AStateWithOtherTablesIsRefused) {
+  Add("one");
+  store_.reset();
+  for (const char* change :
+       {"CREATE TABLE more (number INTEGER)", "DROP TABLE more",
+        "ALTER TABLE runs ADD COLUMN more INTEGER"}) {
+    SCOPED_TRACE(change);
+    {
+      SQLite::Database db(directory_.path() + "/analyst.sqlite",
+                          SQLite::OPEN_READWRITE);
+      db.exec(change);
+    }
+    EXPECT_EQ(ReasonCode(RunStore::Open(directory_.path()).status()),
+              change[0] == 'D' ? "" : "state-damaged");
+  }
+}
+
 }  // namespace
 }  // namespace dpnmf::analyst

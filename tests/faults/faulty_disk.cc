@@ -48,7 +48,7 @@ std::string Moved(const std::string& path, const std::string& from,
   return IsIn(path, from) ? to + path.substr(from.size()) : path;
 }
 
-// SQLite makes its index of the log again.
+// SQLite rebuilds its index of the log.
 bool IsScratch(const std::string& path) {
   return path.size() > 4 && path.compare(path.size() - 4, 4, "-shm") == 0;
 }

@@ -126,7 +126,7 @@ agrees
 # Without its audit log the curator charges nothing; with it the run continues.
 start_run 400 0.2
 eventually "the run begins" past "$id" 5
-# In one step: a log that is not there is started again.
+# In one step: a log that is not there is started.
 ln "$data/audit.jsonl" "$data/audit.kept"
 ln -s /dev/full "$data/audit.full"
 mv -T "$data/audit.full" "$data/audit.jsonl"

@@ -20,6 +20,8 @@ forbid '^#include "\.\./' common curator analyst client lab tests bench
 # Nothing depends on the client or the lab; the parties do not know each other.
 forbid '^#include "(curator|analyst|client|lab)/' common
 forbid '^#include "(analyst|client|lab)/' curator
+# How a run learns is the analyst's and the lab's.
+forbid '^#include "common/learning/' curator client $(ls -d common/*/ | grep -v '^common/learning/$')
 forbid '^#include "(curator|client|lab)/' analyst
 forbid '^#include "(curator|analyst|lab)/' client
 forbid '^#include "(analyst|client)/' lab
@@ -39,7 +41,7 @@ forbid "^#include \"curator/(import|draft|mechanism|ranks|noise|ledger|gate|fede
 forbid '^#include "curator/[a-mo-z]' curator/noise
 forbid "^#include \"curator/(import|draft|factor|mechanism|ranks|noise|gate|federation|$top)/" curator/ledger
 # Of mechanisms the gate knows the sums that it takes.
-forbid "^#include \"curator/(import|draft|mechanism/[^r]|ranks|federation|$top)/" curator/gate
+forbid "^#include \"curator/(import|draft|mechanism/([^r]|r[^o])|ranks|federation|$top)/" curator/gate
 # What curators sign and how they mask knows neither sums nor the gate.
 forbid "^#include \"curator/(import|draft|factor|gate|mechanism|ranks|$top)/" curator/federation
 forbid '^#include [<"](grpc|google/protobuf)' common/federation curator/federation
@@ -50,7 +52,7 @@ forbid '^#include [<"](mpi|curator/ranks/patient_mpi)[.]h' common analyst client
   $(ls -d curator/*/ | grep -v '^curator/ranks/$') $(ls curator/ranks/* | grep -v "/ranks_main.cc$\|/patient_mpi.h$")
 # The items of a stored data set are read with the importer's item_table, the
 # weights of its features with its feature_weights, and nothing else of it.
-forbid '^#include "curator/(import/([^r]|readers/([^if]|i[^t]|f[^e]))|(draft|maintenance|publish|commands|recommend|web)/)' curator/session curator/serve
+forbid '^#include "curator/(import/([^r]|readers/([^if]|i[^t]|f[^e]))|(draft|maintenance|publish|commands|recommend|web)/)' curator/session curator/serve curator/control
 # Lists are a function of the model and one record: nothing of the ledger, the
 # gate or the noise is near them.
 forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|serve|control|maintenance|publish|commands)/' \
@@ -64,7 +66,7 @@ forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|session|serv
   curator/publish
 # The operator's page knows the curator by its control socket alone, and no other room
 # of the curator knows a web page.
-forbid '^#include "curator/([^cw]|c[^o]|control/([^c]|c[^o]))' curator/web
+forbid '^#include "curator/([^cw]|c[^o]|co[^n]|control/([^c]|c[^o]))' curator/web
 forbid '^#include "(common|curator)/web/' $(ls -d curator/*/ | grep -v '^curator/web/$')
 # People's lists have no place in the analyst's programs.
 forbid 'dpnmf/recommend/' analyst client common lab
@@ -95,7 +97,7 @@ writes='(^|[^A-Za-z0-9_>])::(p?writev?)\(|\<(fsync|fdatasync|syncfs|sync_file_ra
 writes+='|\<std::(of|f|basic_of)stream\>|DPNMF_SYSTEM\((p?writev?|fsync|fdatasync|f?truncate|posix_fallocate)\)'
 may_write='common/files/durable_file.cc common/log/audit_log.cc common/base/failpoint.h'
 only_in "$writes" $may_write
-# Nothing of the curator but its lab draws from a generator with a seed.
+# No generator with a seed is in the curator.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/session curator/serve curator/control curator/publish \
   curator/commands curator/data curator/import curator/draft curator/factor curator/ranks curator/recommend \

@@ -25,6 +25,8 @@ absent() {
 absent "$analyst" 'dpnmf::curator::' "$curator"
 absent "$client" 'dpnmf::curator::' "$curator"
 absent "$curator" 'dpnmf::curator::lab::' "$lab"
+absent "$curator" 'dpnmf::analyst::' "$analyst"
+absent "$client" 'dpnmf::analyst::' "$analyst"
 absent "$curator" 'mersenne_twister|linear_congruential|subtract_with_carry|SplitMix|RandomDictionary' "$lab"
 absent "$lab" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
 absent "$page" 'dpnmf::curator::(Dataset|Catalog|Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"

@@ -53,17 +53,17 @@ TEST(ItemEffectsTest, LittleNoiseLeavesWhatWasReleased) {
 // Errors of the posterior mean are as large as it says, and smaller than those
 // of the released ratio.
 TEST(ItemEffectsTest, PosteriorVariancesAreThoseOfTheErrors) {
-  double squares = 0, foretold = 0, plain = 0;
+  double squares = 0, predicted = 0, plain = 0;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const Planted planted = Plant(1500, 3, seed);
     const ItemEffects found = EstimateItems(planted.evidence);
     squares += (found.effects - planted.effects).squaredNorm();
-    foretold += found.variances.sum();
+    predicted += found.variances.sum();
     plain += planted.effects.squaredNorm();
     EXPECT_LT((found.counts - planted.counts).squaredNorm(), 1500 * 9.0);
   }
   EXPECT_LT(squares, 0.5 * plain);
-  EXPECT_NEAR(foretold / squares, 1, 0.25);
+  EXPECT_NEAR(predicted / squares, 1, 0.25);
 }
 
 TEST(ItemEffectsTest, ASecondLookIsWeighed) {

@@ -296,7 +296,7 @@ TEST_F(FederatedRoundTest, EachAttackIsRefusedWithItsCodeAndChargesNothing) {
     EXPECT_EQ(ReasonCode(answer.status()), attack.code) << answer.status();
     ExpectNothingCharged();
   }
-  // None of it has distorted the round.
+  // After all of it, the round can be asked for.
   const auto offers = OfferAll(1, {});
   EXPECT_TRUE(sessions_[0]->Contribute(1, {}, offers).ok());
 }
