@@ -451,7 +451,9 @@ namespace {
 std::string SchemaOf(SQLite::Database& db) {
   std::string all;
   SQLite::Statement listing(
-      db, "SELECT name, ifnull(sql, '') FROM sqlite_schema ORDER BY name");
+      db,
+      "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE type <> 'trigger' "
+      "ORDER BY name");
   while (listing.executeStep()) {
     absl::StrAppend(&all, listing.getColumn(0).getString(), "\n",
                     listing.getColumn(1).getString(), "\n");

@@ -300,7 +300,7 @@ absl::StatusOr<Model> AnalystClient::GetModel(
   DPNMF_ASSIGN_OR_RETURN(Model taken, model.Take(standard_errors, parts));
   if (taken.items.has_value() && non_negative.has_value() &&
       *non_negative != (taken.items->model.level > 0))
-    return Refusal(absl::StatusCode::kInternal, "model-malformed",
+    return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
                    "The model in the server's answer has other signs than were "
                    "asked for; use the same version on both sides.");
   return taken;
