@@ -202,7 +202,8 @@ TEST(Prior, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(fits[0], fits[1]);
 }
 
-// The estimate is denoised again, as a release is, for errors and facts of parts.
+// The estimate is denoised again, as a release is, for errors and facts of
+// parts.
 TEST(Prior, OfEveryKindLeavesTheEstimateSymmetric) {
   const MatrixXd people = PriorPeople(3000, kPriorRank, 5);
   for (const SharedPriors& priors :
