@@ -10,12 +10,11 @@
 #   plot <- {lab, client}
 #   base <- web <- {client, operator_page};  base <- control <- {curator, operator_page}
 #   access <- caller_access <- {recommend, curator};  {numeric, server} <- recommend <- curator
-#   nmf <- numeric <- {curator, lab}
+#   nmf <- numeric <- sums <- {curator, lab}
 #
-# base: common/{base,crypto,threads,files,log}. numeric: the curator's data, readers,
-# arithmetic and the sums of its mechanisms. lab: what has no privacy; no layer may use it,
-# nor the client.
-# recommend_proto: lists for people; the curator alone.
+# base: common/{base,crypto,threads,files,log}. numeric: the curator's data, readers and
+# arithmetic. sums: those of its mechanisms. lab: what has no privacy; no layer may use it,
+# nor the client. recommend_proto: lists for people; the curator alone.
 # operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
 # else of it. recommend: lists for people; of curator/session they may use who may call
 # and which refusals a peer is told (caller_access), and nothing else.
