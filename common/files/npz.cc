@@ -199,7 +199,7 @@ std::string Header(std::string dtype, std::vector<std::uint64_t> shape) {
 
 }  // namespace
 
-void NpzWriter::Add(const std::string& name, std::string npy) {
+void NpzWriter::Add(const std::string& name, const std::string& npy) {
   const std::string file = name + ".npy";
   const std::uint32_t crc = Crc(npy);
   const auto size = static_cast<std::uint32_t>(npy.size());

@@ -34,7 +34,7 @@ class NpzWriter {
   std::string Take();
 
  private:
-  void Add(const std::string& name, std::string npy);
+  void Add(const std::string& name, const std::string& npy);
   std::string bytes_;
   std::string directory_;
   std::uint16_t members_ = 0;
