@@ -250,7 +250,7 @@ void NpzWriter::AddTexts(const std::string& name,
     npy += text;
     npy.append(longest - text.size(), '\0');
   }
-  Add(name, std::move(npy));
+  Add(name, npy);
 }
 
 std::string NpzWriter::Take() {
