@@ -1,7 +1,11 @@
 // Shares of the people and what they add up to, without MPI.
 #include "curator/ranks/share_sums.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include "common/base/error.h"
 #include "curator/data/description.h"
@@ -13,26 +17,34 @@ namespace {
 
 // 133 people are no multiple of anything: shares are of different sizes, and
 // with 3 shards and 2 or 4 shares a share has parts of several shards.
-TEST(ShareSums, SharesAddUpToTheBitsOfOneProcess) {
+class SharesOfEachForm
+    : public testing::TestWithParam<std::tuple<bool, std::uint64_t>> {};
+
+TEST_P(SharesOfEachForm, AddUpToTheBitsOfOneProcess) {
+  const auto [sparse, shards] = GetParam();
   const Scratch scratch;
   const std::string data_dir = scratch.path() + "/data";
-  for (const bool sparse : {false, true}) {
-    for (const std::uint64_t shards : {0, 1, 3}) {
-      const std::string name = absl::StrCat(sparse ? "s" : "d", shards);
-      ImportPeopleOf(scratch, data_dir, name, 133, 23, sparse,
-                     shards > 0 ? std::optional(shards) : std::nullopt);
-      const auto data = Dataset::Open(DatasetDirectory(data_dir, name));
-      ASSERT_TRUE(data.ok()) << data.status();
-      for (const std::uint64_t count : {1, 2, 3, 4, 200}) {
-        const int compared = ExpectTheBitsOfOneProcess(**data, [&] {
-          return InShares([&](std::uint64_t) { return data_dir; }, **data,
-                          count, static_cast<int>(1 + count % 3));
-        });
-        EXPECT_EQ(compared, kRounds) << name << " " << count;
-      }
-    }
+  ImportPeopleOf(scratch, data_dir, "people", 133, 23, sparse,
+                 shards > 0 ? std::optional(shards) : std::nullopt);
+  const auto data = Dataset::Open(DatasetDirectory(data_dir, "people"));
+  ASSERT_TRUE(data.ok()) << data.status();
+  for (const std::uint64_t count : {1, 2, 3, 4, 200}) {
+    const int compared = ExpectTheBitsOfOneProcess(**data, [&] {
+      return InShares([&](std::uint64_t) { return data_dir; }, **data, count,
+                      static_cast<int>(1 + count % 3));
+    });
+    EXPECT_EQ(compared, kRounds) << count;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Forms, SharesOfEachForm,
+                         testing::Combine(testing::Bool(),
+                                          testing::Values(0, 1, 3)),
+                         [](const auto& form) {
+                           return absl::StrCat(
+                               std::get<0>(form.param) ? "Sparse" : "Dense",
+                               std::get<1>(form.param), "Shards");
+                         });
 
 TEST(Shares, AreConsecutiveRangesOfAllColumns) {
   for (const std::uint64_t columns : {0, 1, 7, 133}) {
