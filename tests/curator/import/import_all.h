@@ -13,7 +13,7 @@
 
 namespace dpnmf::curator {
 
-// What the caller of an import does between its steps.
+// Work of the caller between the steps of an import.
 struct BetweenSteps {
   LedgerFacts facts = {};
   bool accepts_tables = false;  // all published tables that share people
