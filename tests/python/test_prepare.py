@@ -1,7 +1,9 @@
 """Texts and tables, and what is written, up to the import by the real curator."""
 
+import bz2
 import datetime
 import decimal
+import lzma
 import pathlib
 import stat
 import sys
@@ -61,7 +63,9 @@ def test_a_line_end_within_a_text_of_a_list_makes_no_other_person(tmp_path):
     assert words_of(tmp_path, texts) == [[2, 1], [0, 1]]
 
 
-@pytest.mark.parametrize("content", ["\ufefftea\ncoffee\n", "\ufefftea\r\ncoffee\r\n", "tea\ncoffee\n\n\n", " tea \ncoffee"])
+@pytest.mark.parametrize(
+    "content", ["\ufefftea\ncoffee\n", "\ufefftea\r\ncoffee\r\n", "tea\ncoffee\n\n\n", " tea \ncoffee"]
+)
 def test_a_vocabulary_is_read_as_programs_write_it(tmp_path, content, capsys):
     assert words_of(tmp_path, ["tea coffee tea", "milk"], in_file(tmp_path, content)) == [[2, 1], [0, 0]]
     assert (tmp_path / "o.names.txt").read_text() == "tea\ncoffee\n"
@@ -119,7 +123,9 @@ def test_an_empty_text_is_a_person_only_with_a_name(tmp_path):
         assert words_of(tmp_path, texts, people=["ann", "bob", "cy"]) == [[1, 0], [0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("content", ["tea\rcoffee\r", "tea\ncoffee\n".encode("utf-16"), "tea\n".encode("utf-16-le"), b"caf\xe9\n"])
+@pytest.mark.parametrize(
+    "content", ["tea\rcoffee\r", "tea\ncoffee\n".encode("utf-16"), "tea\n".encode("utf-16-le"), b"caf\xe9\n"]
+)
 def test_files_that_are_no_lines_of_utf8_are_refused(tmp_path, content):
     assert code_of(InputError, words_of, tmp_path, in_file(tmp_path, content)) == "input-malformed"
 
@@ -200,16 +206,18 @@ def test_a_column_that_is_there_twice_is_not_lost(tmp_path):
     ("frame", "columns", "code"),
     [(np.ones((2, 2)), ["a"], "input-malformed"), ({"a": [1]}, ["a"], "input-malformed"), (None, ["a"], "input-malformed"),
      (pandas.DataFrame({"a": [1]}), "a", "features-missing"), (pandas.DataFrame({"a": [1]}), [], "features-missing"),
-     (pandas.DataFrame({("a", "x"): [1], ("a", "y"): [1]}), ["a"], "columns-unknown"), (pandas.DataFrame({"a": []}), ["a"], "input-empty")],
+     (pandas.DataFrame({"a": [1]}), None, "input-malformed"),
+     (pandas.DataFrame({("a", "x"): [1], ("a", "y"): [1]}), ["a"], "columns-unknown"),
+     (pandas.DataFrame({"a": []}), ["a"], "input-empty")],
 )  # fmt: skip
 def test_other_tables_are_refused(tmp_path, frame, columns, code):
     assert code_of(InputError, prepare.table, frame, tmp_path / "o.npy", columns=columns) == code
 
 
 def test_an_end_of_line_in_the_name_of_a_column_is_no_other_feature(tmp_path):
-    frame = pandas.DataFrame({"visits\n2024": [1, 2], "days\u2028spent": [3, 4], "\ufeffid": [5, 6]})
+    frame = pandas.DataFrame({"visits\n2024": [1, 2], "days\u2028spent": [3, 4], "\ufeffid": [5, 6], "a\ud800": [7, 8]})
     prepared = prepare.table(frame, tmp_path / "o.npy", columns=list(frame))
-    assert prepared.names.read_text() == "visits 2024\ndays spent\nid\n"
+    assert prepared.names.read_text() == "visits 2024\ndays spent\nid\na\n"
     np.testing.assert_array_equal(imported(prepared, tmp_path).T, frame)
 
 
@@ -254,9 +262,11 @@ def test_one_sheet_of_several_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("rows", "code"),
-    [([["a", "a"], [1, 2]], "features-mismatch"), ([["Visits in 2024"], ["a"], [1]], "columns-unknown"), ([["a"]], "input-empty"),
+    [([["a", "a"], [1, 2]], "features-mismatch"), ([["Visits in 2024"], ["a"], [1]], "columns-unknown"),
+     ([["a"]], "input-empty"),
      ([], "input-empty"), ([["a"], [1], ["2"]], "input-not-a-number"), ([["a"], ["1,5"]], "input-not-a-number"),
-     ([["a"], ["#N/A"]], "input-not-a-number"), ([["a"], [True]], "input-not-a-number"), ([["a"], ["=1+1"], [1]], "input-not-finite"),
+     ([["a"], ["#N/A"]], "input-not-a-number"), ([["a"], [True]], "input-not-a-number"),
+     ([["a"], ["=1+1"], [1]], "input-not-finite"),
      ([["a"], [datetime.date(2024, 1, 1)]], "input-not-a-number"), ([["a"], [-1]], "input-negative")],
 )  # fmt: skip
 def test_other_sheets_are_refused(tmp_path, rows, code):
@@ -274,6 +284,37 @@ def test_what_is_no_excel_file(tmp_path, monkeypatch):
     assert found.code == "package-missing" and "apt-get install python3-openpyxl" in found.sentence
 
 
+# ---- files of another kind
+
+KINDS = {
+    "gzip": (b"\x1f\x8b\x08", "unpack it"),
+    "bzip2": (bz2.compress(b"tea"), "unpack it"),
+    "xz": (lzma.compress(b"tea"), "unpack it"),
+    "zstd": (b"\x28\xb5\x2f\xfd", "unpack it"),
+    "ZIP": (b"PK\x03\x04\xff", "ZIP"),
+    "Parquet": (b"PAR1\xff", "Parquet"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    "HTML": (b"<!DOCTYPE html>\n<html>\xff", "download the file itself"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12\n", "git lfs pull"),
+}
+READERS = {
+    ".h5ad": lambda path, out: prepare.h5ad(path, out, donor="d"),
+    "10x": lambda path, out: prepare.tenx(path, out, donors={}),
+    "picture": lambda path, out: prepare.images([path], out, size=(1, 1)),
+    ".xlsx": lambda path, out: prepare.xlsx(path, out, columns=["a"]),
+    "texts": lambda path, out: prepare.text(path, out, vocabulary=["version"]),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_a_file_of_another_kind_is_named(tmp_path, reader, content, words):
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(content)
+    found = refused(InputError, reader, path, tmp_path / "o.npy")
+    assert found.code == "input-malformed" and words in found.sentence
+
+
 # ---- what is written
 
 
@@ -289,7 +330,8 @@ def test_what_is_written_is_private_and_whole(tmp_path):
 
 def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path):
     (tmp_path / "o.npy").mkdir()
-    assert code_of(UnavailableError, prepare.table, pandas.DataFrame({"a": [1]}), tmp_path / "o.npy", columns=["a"]) == "storage-failed"
+    frame = pandas.DataFrame({"a": [1]})
+    assert code_of(UnavailableError, prepare.table, frame, tmp_path / "o.npy", columns=["a"]) == "storage-failed"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["o.names.txt", "o.npy"]
 
 

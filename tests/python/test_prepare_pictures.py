@@ -45,8 +45,8 @@ def png(values, colours, *chunks):
 
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
     header = struct.pack(">IIBBBBB", values.shape[1], values.shape[0], 16, colours, 0, 0, 0)
-    pieces = [chunk(b"IHDR", header), *(chunk(*one) for one in chunks), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(pieces)
+    pieces = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*piece) for piece in pieces)
 
 
 def rgb(values, *alpha):
@@ -210,6 +210,7 @@ def test_what_is_no_picture_is_named(tmp_path):
         prepare.images(folder, tmp_path / "o.npy", size=(2, 2))
     assert code_of(NotFoundError, prepare.images, [folder / "b.png"], tmp_path / "o.npy", size=(2, 2)) == "file-not-found"
     assert code_of(NotFoundError, prepare.images, tmp_path / "none", tmp_path / "o.npy", size=(2, 2)) == "directory-not-found"
+    assert code_of(InputError, prepare.images, [7], tmp_path / "o.npy", size=(2, 2)) == "input-malformed"
     assert code_of(InputError, prepare.images, None, tmp_path / "o.npy", size=(2, 2)) == "input-malformed"
 
 

@@ -24,6 +24,21 @@ _NOBODY = frozenset(
     + ["ambiguous", "doublet", "multiplet", "negative", "pooled", "unassigned"]
 )
 
+# First bytes of files of other kinds, in small letters.
+_LFS = b"version https://git-lfs"
+_KINDS = {
+    b"\x1f\x8b": "a gzip file; unpack it",
+    b"bzh": "a bzip2 file; unpack it",
+    b"\xfd7zxz": "an xz file; unpack it",
+    b"\x28\xb5\x2f\xfd": "a zstd file; unpack it",
+    b"pk\x03\x04": "a ZIP archive or an Excel file",
+    b"\x89hdf": "an HDF5 file",
+    b"par1": "a Parquet file",
+    b"<!doctype html": "a page of the web; download the file itself",
+    b"<html": "a page of the web; download the file itself",
+    _LFS: "a pointer of Git LFS; run `git lfs pull`",
+}
+
 
 def needed(module: str, package: str | None = None) -> Any:
     """A module that only some readers need. package: that of Debian."""
@@ -46,7 +61,19 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         raise NotFoundError("file-not-found", f"There is no file {path}.") from None
     except Exception as error:
         said = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
-        raise InputError("input-malformed", f"{path} is not {kind} that can be read ({said}).") from None
+        if is_path(path):
+            said = _begins_like(path) + said
+        name = path if is_path(path) else f"An object of type {type(path).__name__}"
+        raise InputError("input-malformed", f"{name} is not {kind} that can be read ({said}).") from None
+
+
+def _begins_like(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(32).lower()
+    except (OSError, ValueError):
+        return ""
+    return next((f"it begins like {kind}: " for magic, kind in _KINDS.items() if start.startswith(magic)), "")
 
 
 def is_path(source: Any) -> TypeGuard[Path]:
@@ -69,6 +96,8 @@ def lines(what: str, source: Path | Iterable[str]) -> list[str]:
         return _texts(what, source)
     with reading(source, "text in UTF-8"):
         held = pathlib.Path(source).read_bytes()
+        if held.startswith(_LFS):
+            raise ValueError("no lines of data")
         content = (gzip.decompress(held) if held.startswith(b"\x1f\x8b") else held).decode("utf-8-sig")
     if "\0" in content:
         raise InputError("input-malformed", f"The file {source} is not text in UTF-8.")
@@ -108,9 +137,9 @@ def declared(what: str, source: Path | Iterable[str]) -> list[str]:
 
 
 def cleaned(name: str) -> str:
-    """A name for a file with one name a line: ends of lines and control characters
-    within it become a blank."""
-    return re.sub(r"[\s\ufeff\0-\x1f\x7f-\x9f]+", " ", name).strip()
+    """A name for a file with one name a line: ends of lines, control characters and
+    lone surrogates within it become a blank."""
+    return re.sub(r"[\s\ufeff\0-\x1f\x7f-\x9f\ud800-\udfff]+", " ", name).strip()
 
 
 def report_missing(missing: Sequence[str], declared: int, what: str, where: str) -> None:

@@ -40,7 +40,9 @@ def images(
             raise NotFoundError("directory-not-found", f"There is no directory {folder}.")
         paths = sorted(p for p in folder.iterdir() if p.is_file())
     else:
-        paths = [pathlib.Path(p) for p in listed("list of pictures", source)]
+        paths = listed("list of pictures", source)
+        if odd := [path for path in paths if not is_path(path)]:
+            raise InputError("input-malformed", f"The list of pictures holds {odd[0]!r:.40}, which is no path.")
     rows = np.empty((len(paths), width * height), dtype=np.uint8)
     for row, path in zip(rows, paths):
         with reading(path, "a picture"), PIL_Image.open(path) as picture:
@@ -60,7 +62,7 @@ def _checked(size: Any) -> tuple[int, int]:
     raise InputError("input-out-of-range", f"`size` must be a width and a height of at least 1, and is {size!r}.")
 
 
-def _grey(picture: Any, path: pathlib.Path) -> Any:
+def _grey(picture: Any, path: Path) -> Any:
     """The picture in grey values of 8 bits (mode L), turned."""
     PIL_Image = needed("PIL.Image", "python3-pil")
     # A photograph in MPO has a preview or a depth behind it.

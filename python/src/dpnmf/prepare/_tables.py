@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpnmf.errors import InputError
-from dpnmf.prepare._input import cleaned, declared, needed, problem, reading
+from dpnmf.prepare._input import cleaned, declared, listed, needed, problem, reading
 from dpnmf.prepare._output import Path, Prepared, finish
 
 
@@ -22,7 +22,7 @@ def table(frame: Any, output: Path, *, columns: Sequence[str], **flags: Any) -> 
         raise InputError("input-malformed", f"`frame` is a {type(frame).__name__}; give a pandas DataFrame.")
     if isinstance(columns, str):
         raise InputError("features-missing", f"`columns` must be a list of names: write ['{columns}'].")
-    held = list(frame.columns)
+    held, columns = list(frame.columns), listed("list of columns", columns)
     for name in columns:
         if name not in held:
             raise InputError("columns-unknown", f"The table has no column '{name}'; it has {', '.join(map(str, held))}.")
@@ -80,5 +80,6 @@ def xlsx(path: Path, output: Path, *, columns: Sequence[str], sheet: str | None 
         raise InputError("input-empty", f"{path} has no row of names and a row for each person below it.")
     width = max(map(len, rows))
     header, *people = [row + [None] * (width - len(row)) for row in rows]
-    frame = pandas.DataFrame(people, columns=["" if name is None else cleaned(str(name)) for name in header], dtype=object)
+    names = ["" if name is None else cleaned(str(name)) for name in header]
+    frame = pandas.DataFrame(people, columns=names, dtype=object)
     return table(frame, output, columns=columns, **flags)

@@ -59,7 +59,8 @@ def text(
     absent = [words[d] for d in np.flatnonzero(np.bincount(at[:, 1], minlength=len(words)) == 0)]
     if documents and len(absent) == len(words):
         raise InputError(
-            "features-mismatch", f"No word of the vocabulary ({examples(words)}) is in a text; give words of their language."
+            "features-mismatch",
+            f"No word of the vocabulary ({examples(words)}) is in a text; give words of their language.",
         )
     report_missing(absent, len(words), "words", "in a text")
     return finish(counts, output, words, flags)
