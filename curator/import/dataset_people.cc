@@ -177,6 +177,13 @@ absl::StatusOr<PeopleToRecord> RecognisePeople(ImportOptions options,
       DatasetDirectory(options.data_dir, options.name);
   DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
                          ReadDescription(directory));
+  if (stored.description.name != options.name) {
+    return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
+                   absl::StrCat("The directory ", directory, " holds data set ",
+                                stored.description.name,
+                                ": move it back under that name, or restore ",
+                                options.name, " from a backup."));
+  }
   TakeFlags(stored.description, &options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
@@ -209,17 +216,15 @@ absl::StatusOr<PeopleToRecord> RecognisePeople(ImportOptions options,
                          SharedTables(options.data_dir, people));
   std::string bytes = PeopleBytes(people, stored.fingerprint);
   const Digest digest = KeyedDigest(ContentOf(bytes), KeyOfFiles(key));
-  return PeopleToRecord{stored.description, std::move(people), digest,
-                        std::move(tables),  std::move(bytes),  std::move(lock)};
+  return PeopleToRecord{
+      stored.description, directory,        std::move(people), digest,
+      std::move(tables),  std::move(bytes), std::move(lock)};
 }
 
 absl::Status RecordPeople(const PeopleToRecord& recognised,
-                          const std::string& data_dir,
                           const std::vector<Digest>& accepted_tables) {
   DPNMF_RETURN_IF_ERROR(CheckAccepted(recognised.tables, accepted_tables));
-  return ReplaceDurably(
-      PeopleFileOf(DatasetDirectory(data_dir, recognised.description.name)),
-      recognised.bytes);
+  return ReplaceDurably(PeopleFileOf(recognised.directory), recognised.bytes);
 }
 
 }  // namespace dpnmf::curator

@@ -26,6 +26,7 @@ absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory);
 // it was imported from, and not yet written.
 struct PeopleToRecord {
   DatasetDescription description;
+  std::string directory;
   PeopleFingerprints people;
   Digest digest{};  // keyed, of the file that RecordPeople writes
   std::vector<SharedTable> tables;
@@ -37,13 +38,14 @@ struct PeopleToRecord {
 // Of `options`, data_dir, name and what says how the file is read must be
 // given; the rest is taken from the data set. Ids that are known stay known,
 // and those of a data set in a partition must be the same. FAILED_PRECONDITION
-// "people-differ" if it is not that file; otherwise errors as of DatasetImport.
+// "people-differ" if it is not that file; DATA_LOSS "dataset-damaged" if the
+// directory holds a data set of another name; otherwise errors as of
+// DatasetImport.
 absl::StatusOr<PeopleToRecord> RecognisePeople(
     ImportOptions options, const ImportProgress& progress = {});
 // Writes them, durably. FAILED_PRECONDITION "people-published" unless all of
 // `tables` are accepted (by label); UNAVAILABLE "storage-failed".
 absl::Status RecordPeople(const PeopleToRecord& recognised,
-                          const std::string& data_dir,
                           const std::vector<Digest>& accepted_tables);
 
 // People of a table that was published without privacy. Who is imported later

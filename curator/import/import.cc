@@ -471,6 +471,14 @@ absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir) {
 
 // A member is set by the step that makes it.
 struct DatasetImport::State {
+  enum class Step { kRecognise, kDraft, kPublish, kNone };
+
+  // Refuses a step that is not the next one. The step that follows is set at
+  // its end.
+  absl::Status Begin(Step step) {
+    if (std::exchange(next, Step::kNone) == step) return absl::OkStatus();
+    return absl::InternalError("a step of an import out of its order");
+  }
   absl::Status Progress(std::string_view stage) const {
     if (progress) progress(stage, 0, 1);
     return CheckNotInterrupted(options);
@@ -478,6 +486,7 @@ struct DatasetImport::State {
 
   const ImportOptions options;
   const ImportProgress progress;
+  Step next = Step::kRecognise;
   // Load.
   std::unique_ptr<ImportSource> source = nullptr;
   StoredDescription stored = {};
@@ -527,6 +536,7 @@ const DatasetDescription& DatasetImport::description() const {
 }
 
 absl::Status DatasetImport::Recognise() {
+  DPNMF_RETURN_IF_ERROR(state_->Begin(State::Step::kRecognise));
   const ImportOptions& options = state_->options;
   DPNMF_ASSIGN_OR_RETURN(state_->lock, TakeImportLock(options.data_dir));
   // Another import may have taken it while the file was read.
@@ -545,6 +555,7 @@ absl::Status DatasetImport::Recognise() {
   }
   DPNMF_ASSIGN_OR_RETURN(state_->tables,
                          SharedTables(options.data_dir, state_->people));
+  state_->next = State::Step::kDraft;
   return absl::OkStatus();
 }
 
@@ -553,6 +564,7 @@ const std::vector<SharedTable>& DatasetImport::shared_tables() const {
 }
 
 absl::StatusOr<DatasetDigests> DatasetImport::Draft(const LedgerFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(state_->Begin(State::Step::kDraft));
   const ImportOptions& options = state_->options;
   const StoredDescription& stored = state_->stored;
   const PeopleFingerprints& people = state_->people;
@@ -561,8 +573,12 @@ absl::StatusOr<DatasetDigests> DatasetImport::Draft(const LedgerFacts& facts) {
   DPNMF_RETURN_IF_ERROR(
       CheckPopulationOf(options, facts, known, stored.fingerprint));
   DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options, facts, known));
-  DPNMF_RETURN_IF_ERROR(CheckInOnePartition(options, facts.elsewhere, known,
-                                            stored.description, people));
+  if (!options.partition.empty()) {
+    if (!facts.elsewhere.has_value())
+      return absl::InternalError("the ledger was not asked for partitions");
+    DPNMF_RETURN_IF_ERROR(CheckInOnePartition(options, *facts.elsewhere, known,
+                                              stored.description, people));
+  }
   DPNMF_RETURN_IF_ERROR(CheckAccepted(state_->tables, facts.accepted_tables));
   DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, known, people));
 
@@ -571,14 +587,15 @@ absl::StatusOr<DatasetDigests> DatasetImport::Draft(const LedgerFacts& facts) {
       TemporaryDirectory draft,
       TemporaryDirectory::Create(absl::StrCat(options.data_dir, "/datasets"),
                                  kDraftPrefix));
-  state_->draft.emplace(std::move(draft));
-  DatasetWriter writer(draft_directory(), KeyOfFiles(*state_->key));
+  DatasetWriter writer(draft.path(), KeyOfFiles(*state_->key));
   DPNMF_RETURN_IF_ERROR(state_->source->Write(stored.description, &writer));
   DPNMF_RETURN_IF_ERROR(
       writer.Write(kPeopleFile, PeopleBytes(people, stored.fingerprint)));
   DPNMF_RETURN_IF_ERROR(writer.Write("dataset.json", ToJson(stored)));
   DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, writer.Finish());
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
+  state_->draft.emplace(std::move(draft));
+  state_->next = State::Step::kPublish;
   return digests;
 }
 
@@ -587,6 +604,7 @@ const std::string& DatasetImport::draft_directory() const {
 }
 
 absl::Status DatasetImport::Publish() {
+  DPNMF_RETURN_IF_ERROR(state_->Begin(State::Step::kPublish));
   const ImportOptions& options = state_->options;
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
   return state_->draft->Publish(

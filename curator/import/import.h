@@ -145,15 +145,17 @@ struct SharedTable {
 struct LedgerFacts {
   // Populations about which anything was ever released. Not set: all.
   std::optional<std::vector<std::string>> used_populations = std::nullopt;
-  // Data sets that the ledger has in other partitions of the population: with
-  // ImportOptions::partition their people must be known.
-  std::vector<PeopleElsewhere> elsewhere = {};
+  // Data sets that the ledger has in other partitions of the population, whose
+  // people must be known. Needed with ImportOptions::partition.
+  std::optional<std::vector<PeopleElsewhere>> elsewhere = std::nullopt;
   // Labels of published tables whose people the operator accepts.
   std::vector<Digest> accepted_tables = {};
 };
 
-// An import in four steps: Load, Recognise, Draft, Publish. Between them the
-// caller asks the ledger, and writes its rows before Publish. Whatever a step
+// An import in four steps: Load, Recognise, Draft, Publish, each once and in
+// this order; a step after another, or after one that failed, is refused
+// (INTERNAL). The caller asks the ledger after Recognise, which takes the lock
+// of imports, and writes its rows before Publish. Whatever a step
 // refuses, and a process killed at any point, leaves no data set behind; what a
 // killed import left unnamed is removed by the next one.
 //

@@ -217,7 +217,6 @@ absl::Status CheckInOnePartition(const ImportOptions& options,
                                  const std::vector<KnownDataset>& known,
                                  const DatasetDescription& description,
                                  const PeopleFingerprints& people) {
-  if (options.partition.empty()) return absl::OkStatus();
   for (const PeopleElsewhere& one : elsewhere)
     DPNMF_RETURN_IF_ERROR(CheckKnown(one, known));
   for (const KnownDataset& one : known) {

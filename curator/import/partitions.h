@@ -51,7 +51,7 @@ std::uint64_t PeopleInPartitions(
 // people in the smaller of both (under add_remove_one the least number of
 // people that have so many ids), unless options.accept_equal_rows; errors of
 // ReadPeople of such a data set, without whose fingerprints nothing can be
-// said. Nothing is refused of data in no partition: they are charged to all.
+// said. For data in a partition: those in none are charged to all.
 // NOT_FOUND "people-missing" if one of `elsewhere` (LedgerFacts) is not known
 // with these people. options.note is told of rows that another partition has as
 // well.

@@ -151,24 +151,28 @@ class ImportRun {
         DatasetImport import,
         DatasetImport::Load(options_, ShowProgress(&times_)));
     DPNMF_RETURN_IF_ERROR(import.Recognise());
-    for (const SharedTable& table : import.shared_tables()) {
-      DPNMF_RETURN_IF_ERROR(CheckAllowed(flags_, table.ids, table.rows));
-      tables_.push_back(table.label_hash);
-    }
-    // Rows are added while the file is read, by a server or, where there was no
-    // ledger yet, by another import.
-    DPNMF_ASSIGN_OR_RETURN(rows_, LedgerRowsAt(ledger_paths_));
-    DPNMF_ASSIGN_OR_RETURN(
-        const DatasetDigests digests,
-        import.Draft({.used_populations = UsedPopulations(rows_),
-                      .elsewhere = InOtherPartitions(rows_, options_),
-                      .accepted_tables = tables_}));
+    // Draft refuses those that the flags do not accept.
+    for (const SharedTable& table : import.shared_tables())
+      if (CheckAllowed(flags_, table.ids, table.rows).ok())
+        tables_.push_back(table.label_hash);
+    DPNMF_ASSIGN_OR_RETURN(const LedgerFacts facts, FactsOfLedger());
+    DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, import.Draft(facts));
     // A data set that cannot be served stops later reloads and the next start.
     if (flags_.online)
       DPNMF_RETURN_IF_ERROR(
           CheckOnlineDraft(options_.data_dir, import.draft_directory()));
     DPNMF_RETURN_IF_ERROR(EnterInLedger(import.description(), digests));
     return import.Publish();
+  }
+
+  // Rows are added while the file is read, by a server or, where there was no
+  // ledger yet, by another import: read under the lock of imports.
+  absl::StatusOr<LedgerFacts> FactsOfLedger() const {
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
+                           LedgerRowsAt(ledger_paths_));
+    return LedgerFacts{.used_populations = UsedPopulations(rows),
+                       .elsewhere = InOtherPartitions(rows, options_),
+                       .accepted_tables = tables_};
   }
 
   // The rows, before the data set appears.

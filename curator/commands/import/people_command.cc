@@ -73,7 +73,7 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
   }
   DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
   DPNMF_RETURN_IF_ERROR(EnterPeople(flags, ledger_paths, *recognised, tables));
-  DPNMF_RETURN_IF_ERROR(RecordPeople(*recognised, options.data_dir, all));
+  DPNMF_RETURN_IF_ERROR(RecordPeople(*recognised, all));
   const PeopleFingerprints& people = recognised->people;
   absl::PrintF("recorded the people of %s: %d different rows, %s\n",
                options.name, people.rows.size(),

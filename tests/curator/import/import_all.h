@@ -15,7 +15,7 @@ namespace dpnmf::curator {
 
 // Work of the caller between the steps of an import.
 struct BetweenSteps {
-  LedgerFacts facts = {};
+  LedgerFacts facts = {.elsewhere = std::vector<PeopleElsewhere>()};
   bool accepts_tables = false;  // all published tables that share people
   // Before Publish; null: nothing.
   std::function<absl::Status(const DatasetImport&, const DatasetDigests&)>
@@ -46,9 +46,9 @@ inline absl::StatusOr<PeopleFingerprints> ImportPeople(
     const ImportOptions& options, bool accepts_tables = false) {
   DPNMF_ASSIGN_OR_RETURN(const PeopleToRecord recognised,
                          RecognisePeople(options));
-  DPNMF_RETURN_IF_ERROR(RecordPeople(
-      recognised, options.data_dir,
-      accepts_tables ? TableLabels(recognised.tables) : std::vector<Digest>()));
+  DPNMF_RETURN_IF_ERROR(
+      RecordPeople(recognised, accepts_tables ? TableLabels(recognised.tables)
+                                              : std::vector<Digest>()));
   return recognised.people;
 }
 

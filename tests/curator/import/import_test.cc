@@ -420,6 +420,18 @@ TEST_F(ImportTest, LeavesNothingIfTheLedgerRefuses) {
   EXPECT_EQ(Left(), std::vector<std::string>());
 }
 
+TEST_F(ImportTest, EachStepIsTakenOnceAndInOrder) {
+  auto early = DatasetImport::Load(OptionsFor("m.csv", "1,2\n"));
+  ASSERT_TRUE(early.ok()) << early.status();
+  EXPECT_FALSE(early->Draft({}).ok());
+  EXPECT_FALSE(early->Recognise().ok()) << "after a step that was refused";
+  auto import = DatasetImport::Load(OptionsFor("m.csv", "1,2\n"));
+  ASSERT_TRUE(import->Recognise().ok());
+  EXPECT_FALSE(import->Publish().ok());
+  EXPECT_FALSE(import->Draft({}).ok());
+  EXPECT_EQ(Left(), std::vector<std::string>());
+}
+
 TEST_F(ImportTest, AnInterruptedImportLeavesNothingWhereverItIs) {
   ImportOptions options = OptionsFor("m.csv", "3,4\n0,0\n0,7\n");
   int refused = 0;

@@ -52,6 +52,7 @@ TEST(CanonicalIdOf, IsOneForTheCommonWaysOfWritingAnId) {
   for (const auto& [id, form] : same) EXPECT_EQ(CanonicalId(id), form) << id;
 }
 
+using Elsewhere = std::vector<PeopleElsewhere>;
 // Populations about which anything was released.
 const std::vector<std::string> kNone;
 
@@ -70,9 +71,9 @@ class PartitionsTest : public testing::Test {
     };
     return options;
   }
-  std::string CodeOf(const ImportOptions& options,
-                     const LedgerFacts& facts = {}) {
-    const auto imported = Import(options, {.facts = facts});
+  std::string CodeOf(const ImportOptions& options, LedgerFacts facts = {}) {
+    if (!facts.elsewhere.has_value()) facts.elsewhere.emplace();
+    const auto imported = Import(options, {.facts = std::move(facts)});
     sentence_ = std::string(imported.status().message());
     return ReasonCode(imported.status());
   }
@@ -226,11 +227,12 @@ TEST_F(PartitionsTest, NothingIsSaidWithoutTheFingerprintsOfTheOthers) {
   // A data set that was read and whose directory is gone.
   ImportOptions options = OptionsFor("feb", "feb", feb);
   const Digest jan = ReadDescription(directory("jan"))->description.people;
-  EXPECT_EQ(CodeOf(options, {.elsewhere = {{"jan", jan}, {"gone", jan}}}),
-            "people-missing");
+  EXPECT_EQ(
+      CodeOf(options, {.elsewhere = Elsewhere{{"jan", jan}, {"gone", jan}}}),
+      "people-missing");
   EXPECT_THAT(sentence_, HasSubstr("The ledger has data set gone"));
   // One of the same name that somebody else is in.
-  EXPECT_EQ(CodeOf(options, {.elsewhere = {{"jan", Digest{7}}}}),
+  EXPECT_EQ(CodeOf(options, {.elsewhere = Elsewhere{{"jan", Digest{7}}}}),
             "people-missing");
   EXPECT_THAT(sentence_, HasSubstr("of that name holds other people"));
   scratch_.Write("data/fingerprint.key", std::string(32, 'k'));
@@ -251,7 +253,8 @@ TEST_F(PartitionsTest,
   fs::rename(directory("apr"), scratch_.path() + "/february");
   fs::rename(january, directory("apr"));
   ImportOptions options = OptionsFor("x", "jan", jan_);
-  EXPECT_EQ(CodeOf(options, {.elsewhere = {{"apr", last}}}), "people-missing");
+  EXPECT_EQ(CodeOf(options, {.elsewhere = Elsewhere{{"apr", last}}}),
+            "people-missing");
   EXPECT_FALSE(fs::exists(directory("x")));
 }
 
@@ -264,7 +267,8 @@ TEST_F(PartitionsTest, TheLedgerIsAskedWhileNoOtherImportRuns) {
   ASSERT_TRUE(import->Recognise().ok());
   EXPECT_EQ(ReasonCode(TakeImportLock(data_dir()).status()), "import-running");
   EXPECT_EQ(
-      ReasonCode(import->Draft({.elsewhere = {{"jan", Digest{1}}}}).status()),
+      ReasonCode(
+          import->Draft({.elsewhere = Elsewhere{{"jan", Digest{1}}}}).status()),
       "people-missing");
   EXPECT_FALSE(fs::exists(directory("feb")));
 }
