@@ -118,7 +118,7 @@ Finding Version(const std::string& own, const std::string& theirs) {
 
 // ---- The way to the server: each step needs the one before ----
 
-// Null if there is none.
+// Returns null if there is none.
 Connection ConnectDirectly(const DoctorOptions& options, const Address& address,
                            CheckList* checks) {
   const auto names = ResolveHost(address);

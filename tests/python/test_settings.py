@@ -6,6 +6,7 @@ import pytest
 from servers import run
 
 from dpnmf import Client, InputError, StateError
+from dpnmf._connection import proxy_of_environment
 
 
 def refusal(kind, **settings):
@@ -45,6 +46,18 @@ def test_sections_of_the_programs_commands_are_left_alone(servers, tmp_path):
     Client(config=str(path))
 
 
+def test_paths_in_the_file_are_relative_to_its_directory(servers, tmp_path):
+    files = servers.settings("alice")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "certs").symlink_to(servers.work / "certs")
+    path = tmp_path / "etc" / "c.toml"
+    path.write_text(
+        f'server = "{servers.server}"\nca = "../certs/alice/ca.crt"\ncert = "~/certs/alice/tls.crt"\n'
+        f'key = "{files["key"]}"\n'
+    )
+    assert Client(config=str(path)).identities == ["dns:alice.client"]
+
+
 @pytest.mark.parametrize("name", ["ca", "cert", "key"])
 def test_a_missing_setting_names_its_argument_and_its_variable(servers, name):
     settings = servers.settings("alice")
@@ -72,6 +85,33 @@ def test_a_malformed_file_is_refused(tmp_path, text, says):
     path.write_text(text)
     code, sentence = refusal(InputError, config=str(path))
     assert code == "usage" and says in sentence
+
+
+@pytest.mark.parametrize(
+    ("variables", "text"),
+    [
+        ({"http_proxy": "http://p:1", "https_proxy": "http://q:1"}, "http://q:1 that https_proxy"),
+        ({"HTTPS_PROXY": "HTTP://p:1/"}, "http://p:1 that HTTPS_PROXY"),
+        ({"grpc_proxy": "p:1"}, "http://p:1 that grpc_proxy"),
+        ({"all_proxy": "http://ann:se@cret@p:1"}, "http://p:1 that all_proxy"),
+        ({"https_proxy": "http://p:1", "no_proxy": "a.b, Example"}, ""),
+        ({"https_proxy": "http://p:1", "NO_PROXY": "*"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_first_variable_that_is_set_names_the_proxy(monkeypatch, variables, text):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    proxy = proxy_of_environment("lab.example")
+    assert (f"the proxy {text} names" if text else "None") == str(proxy)
+
+
+def test_a_variable_that_names_no_http_proxy_is_refused_if_it_is_asked_for(servers, monkeypatch):
+    for value in ("socks5://ann:secret@p:1080", "https://p:1", "http://p", "http://p:1/path"):
+        monkeypatch.setenv("https_proxy", value)
+        code, sentence = refusal(StateError, **servers.settings("alice"), use_proxy=True)
+        assert code == "proxy-unusable" and "https_proxy" in sentence and "secret" not in sentence
+        Client(**servers.settings("alice"))
 
 
 def test_a_named_file_must_exist(tmp_path):
