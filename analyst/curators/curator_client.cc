@@ -46,6 +46,17 @@ absl::Status Ended() {
 // The client of this analyst must not take the curator's silence for ours.
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
+  // This side's doubts about the curator's certificate.
+  if (absl::IsUnauthenticated(converted) &&
+      status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    LogWarning("the curator: {} [{}]", std::string(converted.message()),
+               ReasonCode(converted));
+    return Refusal(
+        converted.code(), ReasonCode(converted),
+        absl::StrCat("The analyst's server refuses the certificate of its "
+                     "curator, not yours; its operator must act: ",
+                     converted.message()));
+  }
   // Nor the curator's doubts about this server for doubts about the client.
   if (absl::IsPermissionDenied(converted) ||
       absl::IsUnauthenticated(converted)) {

@@ -47,6 +47,7 @@ Finding AnswerOf(const std::string& curator,
     return Good(StrCat(curator, " answers and offers ",
                        datasets->datasets_size(), " data sets."));
   }
+  if (!absl::IsUnavailable(datasets.status())) refusal.clear();  // said
   return Bad(StrCat(datasets.status().message(), refusal),
              "Check its address, that its certificate is for that name, and "
              "that its allow-list names this server.");

@@ -149,7 +149,7 @@ bool AddTlsFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
                  CheckList* checks) {
   const std::string& path = files.certificate_file;
   const auto authorities = ReadCertificates(files.ca_file);
-  const auto chain = ReadCertificates(path);
+  const auto chain = ReadOwnCertificates(path);
   const bool ca = checks->Add(
       "ca file", NamedFile("--ca", files.ca_file, authorities.status()));
   const bool certificate = checks->Add(

@@ -43,6 +43,11 @@ std::vector<X509Pointer> ParseCertificates(std::string_view pem);
 // FAILED_PRECONDITION "tls-file-unreadable", "tls-certificate-invalid".
 absl::StatusOr<std::vector<X509Pointer>> ReadCertificates(
     const std::string& path);
+// The same of the own certificate and its intermediates. Also
+// "tls-certificate-invalid" if a CA's certificate is where the own one must be:
+// first.
+absl::StatusOr<std::vector<X509Pointer>> ReadOwnCertificates(
+    const std::string& path);
 
 // "2026-01-31 23:59 UTC".
 std::string TimeText(std::int64_t unix_seconds);

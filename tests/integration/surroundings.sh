@@ -152,3 +152,30 @@ cert = "certs/curator/tls.crt"
 key = "certs/curator/tls.key"
 TEXT
 exits 0 "the curator's file" dpnmf-curator doctor --config "$work/serve.toml"
+
+# ---- A server of another name ----
+certs issue "$work/certs" other --dns other.example
+analyst_flags() {
+  echo --state-dir "$work/$state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls "$who")
+}
+who=other
+kill -TERM $analyst_pid && wait $analyst_pid
+start_analyst || fail "analyst of another name"
+for command in datasets runs "plan --dataset people --rank 2 --epsilon 1" "train --dataset people --rank 2 --epsilon 1" \
+  "budget --dataset people" "watch 0123456789abcdef0123456789abcdef" "model 0123456789abcdef0123456789abcdef --output $work/W.npy"; do
+  exits 6 "$command" as alice $command
+  says "not for the name 127.0.0.1 .*(other.example).*certificate-wrong-name"
+done
+exits 7 "doctor" as alice doctor
+says "FAILED  *server name"
+# The analyst's link to its curator.
+who=analyst
+kill -TERM $analyst_pid $curator_pid && wait $analyst_pid $curator_pid
+curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls other); }
+start_curator || fail "curator of another name"
+start_analyst || fail "analyst"
+grep -q "not for the name 127.0.0.1 .*certificate-wrong-name" "$work/analyst.log" || fail "the analyst's log"
+exits 6 "the analyst's link" as alice datasets
+says "refuses the certificate of its curator, not yours.*certificate-wrong-name"
+exits 7 "the analyst's doctor" examine_analyst
+says "FAILED  *curator  *.*not for the name 127.0.0.1"

@@ -167,6 +167,29 @@ def test_a_certificate_of_another_authority_is_refused(servers, tmp_path):
     assert code == "tls-certificate-invalid" and "refused with the CA" in sentence
 
 
+def test_a_chain_says_which_certificate_is_missing(servers, tmp_path):
+    make = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
+    (tmp_path / "ext").write_text("[mid]\nbasicConstraints=critical,CA:TRUE\n[own]\nsubjectAltName=DNS:own\n")
+    files = {who: [str(tmp_path / f"{who}.{end}") for end in ("crt", "key", "csr")] for who in ("root", "mid", "own")}
+    run(*make, "-x509", "-subj", "/CN=root", "-out", files["root"][0], "-keyout", files["root"][1])
+    for who, signer in (("mid", "root"), ("own", "mid")):
+        run(*make, "-subj", f"/CN={who}", "-out", files[who][2], "-keyout", files[who][1])
+        run(
+            "openssl", "x509", "-req", "-in", files[who][2], "-CA", files[signer][0], "-CAkey", files[signer][1],
+            "-set_serial", "7", "-extfile", tmp_path / "ext", "-extensions", who, "-out", files[who][0],
+        )  # fmt: skip
+
+    def says(ca, *chain):
+        joined = tmp_path / "chain.crt"
+        joined.write_text("".join(open(files[who][0]).read() for who in chain))
+        return refusal(StateError, server="h:1", ca=files[ca][0], cert=str(joined), key=files["own"][1])
+
+    assert "put that CA's certificate after the own one" in says("root", "own")[1]
+    assert f"add the certificate of the root CA to {files['mid'][0]}" in says("mid", "own")[1]
+    code, sentence = says("root", "mid", "own")
+    assert code == "tls-key-mismatch" and "the own certificate must come first" in sentence
+
+
 def test_an_expired_certificate_is_refused(servers, tmp_path):
     ca = servers.work / "certs" / "ca"
     request = tmp_path / "request.csr"

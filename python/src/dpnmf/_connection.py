@@ -206,9 +206,14 @@ def own_certificate(settings: Settings) -> dict[str, Any]:
                 except ssl.SSLWantReadError:
                     pass
     except ssl.SSLCertVerificationError as error:
+        advice = {
+            2: f"; add the certificate of the root CA to {settings.ca}",
+            20: "; if an intermediate CA signed it, put that CA's certificate after the own one in the same file",
+        }
         raise StateError(
             "tls-certificate-invalid",
-            f"The certificate {settings.cert} is refused with the CA {settings.ca}: {error.verify_message}.",
+            f"The certificate {settings.cert} is refused with the CA {settings.ca}: {error.verify_message}"
+            f"{advice.get(error.verify_code, '')}.",
         ) from None
     except ssl.SSLError as error:
         raise StateError(
@@ -229,7 +234,9 @@ def _load_own(context: ssl.SSLContext, settings: Settings) -> None:
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             raise StateError(
-                "tls-key-mismatch", f"The key {settings.key} does not belong to the certificate {settings.cert}."
+                "tls-key-mismatch",
+                f"The key {settings.key} does not belong to the first certificate of {settings.cert}; "
+                "the own certificate must come first, then the CA's that signed it.",
             ) from None
         raise StateError(
             "tls-certificate-invalid",
