@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # surroundings.sh SOURCE BIN: what the machine around the programs may do to them: a
 # standard output that cannot be written; proxies that are set for all programs; a
-# configuration file in another directory.
+# configuration file in another directory; an allow-list with names of nothing; a server
+# of another name.
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
 
@@ -110,7 +111,8 @@ print("listens on 127.0.0.1:%d" % listener.getsockname()[1], flush=True)
 while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 TEXT
-python3 "$work/proxy.py" >"$work/proxy.log" 2>&1 &
+: >"$work/proxy.log"
+python3 "$work/proxy.py" >>"$work/proxy.log" 2>&1 &
 proxy_pid=$!
 await_port "listens on" "$work/proxy.log" $proxy_pid || fail "the stand-in of a proxy"
 through=https_proxy=http://ann:secret@127.0.0.1:$(port_in "listens on" "$work/proxy.log")
@@ -124,8 +126,33 @@ grep -q "curator .* is not reachable now" "$work/analyst.log" || fail "the analy
 grep -q "through the proxy http://127.0.0.1:9 that https_proxy names" "$work/analyst.log" ||
   fail "the log does not name the proxy"
 
+# ---- Names in the allow-list that nothing has ----
+kill -TERM $analyst_pid $curator_pid && wait $analyst_pid $curator_pid
+names() { # DATASETS POPULATION
+  echo "{\"peers\": [{\"identity\": \"dns:analyst\", \"roles\": [\"analyst\"], \"datasets\": [$1],
+    \"budgets\": [{\"population\": \"$2\", \"epsilon\": 4}]}]}" >"$work/allow.json"
+}
+examine_curator() { dpnmf-curator doctor $(curator_flags); }
+for known in '"people", "full"' '"*"'; do
+  names "$known" people
+  start_curator || fail "curator"
+  exits 0 "doctor" examine_curator
+  ! grep -q "There is no [dp]" "$work/out" "$work/curator.log" || fail "a name that is there is unknown: $known"
+  kill -TERM $curator_pid && wait $curator_pid
+done
+names '"people", "peple", "visits"' peopel
+start_curator || fail "curator"
+exits 0 "doctor" examine_curator
+for log in out curator.log; do
+  for sentence in 'data set `peple` (did you mean `people`?)' 'data set `visits` (there are: full, in, out, people)' \
+    'population `peopel` (did you mean `people`?)'; do
+    grep -F "$sentence; it is listed for dns:analyst" "$work/$log" | grep -qi warning || fail "$log: $sentence"
+  done
+done
+grep -q "^WARNING  *grants" "$work/out" || fail "the check of the grants"
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
+
 # ---- Paths of a configuration file ----
-kill -TERM $analyst_pid && wait $analyst_pid
 unset https_proxy
 start_analyst || fail "analyst"
 cat >"$work/dpnmf.toml" <<TEXT

@@ -184,6 +184,7 @@ CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options) {
   doctor.anchor_dir = AnchorDirectory(options);
   doctor.tls = options.tls;
   doctor.allow_list = options.allow_list;
+  doctor.federation = options.federation;
   doctor.audit_log = AuditFileOf(options);
   doctor.metrics_listen = options.metrics_listen;
   doctor.ranks = options.ranks.ranks;
