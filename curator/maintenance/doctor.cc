@@ -312,7 +312,7 @@ Finding WidthOf(const std::vector<Grant>& grants) {
   return Good("Data sets and budgets are listed.");
 }
 
-// What the allow-list may name: data sets, the federation (whose curators know
+// Names that the allow-list may have: data sets, the federation (whose curators know
 // the data set by its name) and populations.
 struct KnownNames {
   std::vector<std::string> datasets, populations;
