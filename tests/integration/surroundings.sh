@@ -168,6 +168,12 @@ exits 0 "from another directory" dpnmf --config "$work/dpnmf.toml" datasets
 dpnmf --config "$work/dpnmf.toml" train --dataset people --rank 2 --rounds 2 --epsilon 1 >"$work/out" 2>&1 &&
   fail "a start that is not there"
 says "$work/nowhere.npy"
+for prior in none.csv moment:none.npy; do
+  sed -i "s/^\(init\|prior\) =.*/prior = \"$prior\"/" "$work/dpnmf.toml"
+  dpnmf --config "$work/dpnmf.toml" train --dataset people --rank 2 --epsilon 1 >"$work/out" 2>&1 &&
+    fail "a prior that is not there"
+  says "$work/${prior#*:}"
+done
 exits 0 "by the variable" env DPNMF_CONFIG="$work/dpnmf.toml" dpnmf datasets
 cat >"$work/serve.toml" <<TEXT
 [doctor]
@@ -179,6 +185,8 @@ cert = "certs/curator/tls.crt"
 key = "certs/curator/tls.key"
 TEXT
 exits 0 "the curator's file" dpnmf-curator doctor --config "$work/serve.toml"
+printf '[import]\ninput = "people.csv"\nusers = "rows"\n' >"$work/import.toml"
+exits 0 "an import's file" dpnmf-curator import --config "$work/import.toml" --dry-run
 
 # ---- A server of another name ----
 certs issue "$work/certs" other --dns other.example
