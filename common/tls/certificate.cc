@@ -285,7 +285,8 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
       "); use the CA that signed it."));
 }
 
-absl::Status CheckKey(const X509& certificate, const std::string& key_path) {
+absl::Status CheckKey(const X509& certificate, const std::string& path,
+                      const std::string& key_path) {
   DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadTlsFile(key_path));
   const BioPointer bio = BioOf(pem);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
@@ -295,14 +296,16 @@ absl::Status CheckKey(const X509& certificate, const std::string& key_path) {
       key != nullptr && X509_check_private_key(&certificate, key.get()) == 1;
   ERR_clear_error();
   if (matches) return absl::OkStatus();
+  if (key == nullptr) {
+    return Bad("tls-key-mismatch",
+               absl::StrCat("The file ", key_path,
+                            " is not a PEM private key without a passphrase."));
+  }
   return Bad(
       "tls-key-mismatch",
       absl::StrCat("The file ", key_path,
-                   key == nullptr
-                       ? " is not a PEM private key without a passphrase."
-                       : " is not the private key of the certificate that is "
-                         "first in the other file; give the two files that "
-                         "were made together."));
+                   " is not the private key of the first certificate in ", path,
+                   "; give the two files that were made together."));
 }
 
 absl::Status CheckKeyMode(const std::string& key_path) {

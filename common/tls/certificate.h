@@ -70,8 +70,10 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
                             const std::string& path,
                             const std::string& ca_path);
 // FAILED_PRECONDITION "tls-file-unreadable" or "tls-key-mismatch" (also if the
-// key is protected by a passphrase: servers start unattended).
-absl::Status CheckKey(const X509& certificate, const std::string& key_path);
+// key is protected by a passphrase: servers start unattended). `path` names the
+// certificate's file.
+absl::Status CheckKey(const X509& certificate, const std::string& path,
+                      const std::string& key_path);
 // FAILED_PRECONDITION "tls-key-readable" if every user of the machine may read
 // the key.
 absl::Status CheckKeyMode(const std::string& key_path);

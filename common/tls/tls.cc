@@ -208,7 +208,7 @@ absl::Status CheckTlsFiles(const TlsFiles& files) {
   DPNMF_RETURN_IF_ERROR(CheckHasName(own, files.certificate_file));
   DPNMF_RETURN_IF_ERROR(CheckSignature(chain, authorities,
                                        files.certificate_file, files.ca_file));
-  DPNMF_RETURN_IF_ERROR(CheckKey(own, files.key_file));
+  DPNMF_RETURN_IF_ERROR(CheckKey(own, files.certificate_file, files.key_file));
   DPNMF_RETURN_IF_ERROR(CheckKeyMode(files.key_file));
   if (files.crl_file.empty()) return absl::OkStatus();
   return ReadRevocationLists(TrustOf(files), std::time(nullptr)).status();

@@ -261,7 +261,7 @@ def open_channel(settings: Settings) -> grpc.Channel:
         private_key=_read(settings.key),
         certificate_chain=_read(settings.cert),
     )
-    options = [("grpc.keepalive_time_ms", 20_000), ("grpc.keepalive_timeout_ms", 10_000)]
+    options: list[tuple[str, str | int]] = [("grpc.keepalive_time_ms", 20_000), ("grpc.keepalive_timeout_ms", 10_000)]
     proxy = settings.proxy
     if proxy is None:  # also none of the environment
         options.append(("grpc.enable_http_proxy", 0))

@@ -237,7 +237,8 @@ TEST_F(Chains, NameTheCaThatIsMissing) {
   // The key of another certificate of the file.
   const absl::Status key = Check({"root"}, {"own", "mid"}, "mid");
   EXPECT_EQ(ReasonCode(key), "tls-key-mismatch");
-  EXPECT_TRUE(absl::StrContains(key.message(), "first in the other file"))
+  EXPECT_TRUE(absl::StrContains(
+      key.message(), "the first certificate in " + files_.certificate_file))
       << key;
 }
 
