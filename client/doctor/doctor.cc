@@ -186,16 +186,20 @@ void AddServer(const DoctorOptions& options, bool files_are_good,
     return;
   }
   const auto reply = AskService(options);
+  const bool of_certificates =  // whose sentence says what to do
+      ReasonCode(reply.status()).starts_with("certificate-");
   if (checks->Add(
           "service",
           Judged(reply.status(),
                  StrCat("The analyst's server and its curator answer; data "
                         "sets: ",
                         reply.ok() ? reply->datasets_size() : 0, "."),
-                 "If all TLS checks above are ok, this is the server's own "
-                 "answer: if it names a role or an identity, ask its operator "
-                 "to add your name; if it cannot reach the curator, read the "
-                 "server's log."))) {
+                 of_certificates
+                     ? ""
+                     : "If all TLS checks above are ok, this is the server's "
+                       "own answer: if it names a role or an identity, ask its "
+                       "operator to add your name; if it cannot reach the "
+                       "curator, read the server's log."))) {
     checks->Add("version", Version(options.version, reply->version()));
   }
 }

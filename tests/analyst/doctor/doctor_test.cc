@@ -179,6 +179,9 @@ TEST_F(DoctorTest, FindsAServerOfAnotherName) {
       ca_.Issue("analyst", "--dns analyst.example --ip 10.0.0.7"));
   options_.server = server.address();
   ExpectFailed("server name", "analyst.example, 10.0.0.7");
+  ExpectFailed("service", "not for the name localhost");
+  EXPECT_TRUE(absl::StrContains(Find("service").remedy(),
+                                "Connect to a name that it states"));
 }
 
 TEST_F(DoctorTest, FindsABadAddressNameAndPort) {
