@@ -89,7 +89,7 @@ std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
            "Public knowledge for the fit of W; free: FILE (columns of public "
            "people), dictionary:FILE, moment:FILE (.npy, .csv or .mtx) or "
            "run:ID (an earlier paid release); several are separated by commas",
-           {.value = "FILE"}),
+           {.value = "FILE|dictionary:FILE|moment:FILE|run:ID"}),
       Flag("--users", &flags->users, "Which lines of a --prior FILE are people",
            {.one_of = "rows|columns", .shown = true})};
 }
