@@ -428,7 +428,7 @@ INSTANTIATE_TEST_SUITE_P(
                 ", line 1, column 4", "input-malformed"},
         Refused{"a.mtx", "%%MatrixMarket matrix array pattern general\n",
                 ", line 1, column 4", "input-malformed"},
-        Refused{"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n",
+        Refused{"a.mtx", "%%MatrixMarket matrix coordinate real hermitian\n",
                 ", line 1, column 5", "input-malformed"},
         Refused{"a.mtx", COORDINATE, ", line 1, column 1", "input-malformed"},
         Refused{"a.mtx", COORDINATE "2 2\n", ", line 2, column 1",
