@@ -325,6 +325,7 @@ class RatingsSource : public ImportSource {
     load.progress = ReadingOf(progress);
     load.interrupted = options.interrupted;
     load.refused = options.refused;
+    load.note = options.note;
     DPNMF_ASSIGN_OR_RETURN(LoadedRatings ratings,
                            LoadRatings(options.ratings, items, load));
     if (options.note && ratings.replaced > 0) {
