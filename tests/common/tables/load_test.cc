@@ -526,8 +526,10 @@ TEST(Load, SaysWhichDeclaredShapeDoesNotFit) {
   const std::string path = scratch.Write("m.csv", "1,2,3\n4,5,6\n");
   LoadOptions options;
   options.feature_names = {"a", "b"};
-  EXPECT_EQ(ReasonCode(LoadMatrix(path, kUsersAreRows, options).status()),
-            "features-mismatch");
+  const absl::Status status = LoadMatrix(path, kUsersAreRows, options).status();
+  EXPECT_EQ(ReasonCode(status), "features-mismatch");
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("if it was taken for a header"));
   EXPECT_TRUE(LoadMatrix(path, kUsersAreColumns, options).ok());
   options.feature_names.clear();
   options.users_count = 3;
