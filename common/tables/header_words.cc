@@ -56,23 +56,31 @@ bool IsWord(std::string_view text) {
 }
 
 bool IsHeaderOfNames(std::string_view text, bool of_items) {
-  constexpr std::array<std::string_view, 27> kHeaders = {
-      "id",         "ids",        "identifier",  "name",       "names",
-      "feature",    "features",   "featurename", "gene",       "genes",
-      "genename",   "genesymbol", "symbol",      "symbols",    "ensembl",
-      "hgncsymbol", "term",       "terms",       "token",      "tokens",
-      "vocabulary", "variable",   "variables",   "columnname", "probe",
-      "item",       "items"};
-  constexpr std::array<std::string_view, 22> kOfItems = {
-      "isbn",     "isbn10",   "isbn13",     "asin",   "sku",      "ean",
-      "upc",      "movie",    "movies",     "film",   "films",    "book",
-      "books",    "song",     "track",      "artist", "business", "product",
-      "products", "itemname", "restaurant", "show"};
+  constexpr std::array<std::string_view, 23> kHeaders = {
+      "id",       "ids",       "identifier", "name",   "names",
+      "feature",  "features",  "gene",       "genes",  "symbol",
+      "symbols",  "ensembl",   "hgnc",       "hugo",   "externalgene",
+      "term",     "terms",     "token",      "tokens", "vocabulary",
+      "variable", "variables", "probe"};
+  constexpr std::array<std::string_view, 23> kOfItems = {
+      "isbn",     "isbn10",     "isbn13", "asin",   "sku",      "ean",
+      "upc",      "movie",      "movies", "film",   "films",    "book",
+      "books",    "song",       "track",  "artist", "business", "product",
+      "products", "restaurant", "show",   "item",   "items"};
   if (text.empty() || text.size() > kLongestHeaderWord) return false;
+  if (EndsInId(text)) return true;
   const std::string word = Squeezed(text);
-  return IsOneOf(kHeaders, word) || EndsInId(text) ||
-         (of_items &&
-          (IsOneOf(kOfItems, word) || word == "itemid" || word == "movieid"));
+  // gene, geneid, Gene Name, gene_symbol.
+  for (const std::string_view end :
+       {"", "id", "ids", "name", "names", "symbol"}) {
+    if (!word.ends_with(end)) continue;
+    const std::string_view stem =
+        std::string_view(word).substr(0, word.size() - end.size());
+    if (IsOneOf(kHeaders, stem) || stem == "item" || stem == "items" ||
+        (of_items && IsOneOf(kOfItems, stem)))
+      return true;
+  }
+  return false;
 }
 
 bool IsHeaderOfTimes(std::string_view text) {

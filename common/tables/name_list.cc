@@ -364,6 +364,14 @@ class NameListReader {
 
   absl::Status RefuseTable(std::string_view separator, std::size_t width,
                            std::uint64_t line) const {
+    if (records_.size() == 1) {
+      return input_.RefuseAt(
+          "input-ambiguous", line, 0,
+          absl::StrCat("the line has ", width, " fields separated by ",
+                       View(SeparatorName(separator)),
+                       "; write each name on a line of its own, or quotes "
+                       "around it if it is one name"));
+    }
     const bool is_tab = separator == "\t";
     std::string cut;
     if (is_tab) cut = " with cut -f1";
@@ -411,7 +419,7 @@ class NameListReader {
   absl::StatusOr<bool> HasHeader(const std::vector<std::string>& texts,
                                  bool all_quoted) const {
     const std::string& first = texts[0];
-    if (IsHeaderWord(first)) return true;
+    if (IsHeaderWord(first) || IsHeaderOfLists(first)) return true;
     if (texts.size() < 2) return false;
     const bool numbers_follow =
         std::all_of(texts.begin() + 1, texts.end(), IsWholeText);
@@ -429,6 +437,14 @@ class NameListReader {
                      is_zero ? "pandas" : "R", " writes it, or the first ",
                      View(options_.what), "; remove it, or write `",
                      View(options_.what), "` on a line above it"));
+  }
+
+  // In a table they may stand above something else.
+  static bool IsHeaderOfLists(std::string_view text) {
+    for (const std::string_view word : {"word", "words", "title", "titles",
+                                        "label", "labels", "column", "columns"})
+      if (absl::EqualsIgnoreCase(View(text), View(word))) return true;
+    return false;
   }
 
   // Returns whether a list with x or V1 could have the name: y, x2, V2.

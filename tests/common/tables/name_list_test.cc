@@ -237,6 +237,12 @@ INSTANTIATE_TEST_SUITE_P(
                  {"6", "7"},
                  "field 3 of 3",
                  "movieid"},
+        ListText{"fieldOfTheRatings",
+                 "item",
+                 "imdbId,movieId\n111,6\n222,7\n",
+                 {"6", "7"},
+                 "field 2 of 2",
+                 "movieId"},
         ListText{"moviesDat",
                  "item",
                  "1::Toy Story (1995)::Animation|Children's\n"
@@ -302,8 +308,11 @@ INSTANTIATE_TEST_SUITE_P(
         ListRefusal{"tabsInOneLine", "feature", "a\nb\nd\te\n",
                     "input-ambiguous",
                     "line 3: the line has 2 fields separated by tabs"},
-        ListRefusal{"namesInOneLine", "feature", "visits,days,pain\n",
-                    "input-ambiguous", "line 1: the line has 3 fields"},
+        ListRefusal{
+            "namesInOneLine", "feature", "visits,days,pain\n",
+            "input-ambiguous",
+            "line 1: the line has 3 fields separated by commas; write each "
+            "name on a line of its own"},
         ListRefusal{"commasEverywhere", "item", "Berlin, DE\nParis, FR\n",
                     "input-ambiguous",
                     "2 fields separated by commas, or is one name that has "
@@ -323,6 +332,37 @@ INSTANTIATE_TEST_SUITE_P(
         ListRefusal{"quotesInATable", "item", "movieId,title\n1,\"The \"x\n",
                     "input-malformed", "line 2"}),
     [](const auto& refused) { return std::string(refused.param.name); });
+
+TEST(NameList, UsualHeadersAreRecognised) {
+  const Scratch scratch;
+  for (const char* header :
+       {"feature", "feature_name", "Gene Symbol", "GENE_ID", "geneid",
+        "hgnc_symbol", "Hugo_Symbol", "external_gene_name", "ensembl_gene_id",
+        "Name", "probe_id", "variable", "term", "word", "title", "symbol",
+        "item_id", "sampleID", "\"user.id\""}) {
+    EXPECT_EQ(LoadNameList(
+                  scratch.Write("l", std::string(header) + "\nvisits\ndays\n"))
+                  .value(),
+              (Names{"visits", "days"}))
+        << header;
+  }
+  for (const char* header :
+       {"ISBN", "asin", "business_id", "book_id", "track_id", "movieId",
+        "bookid", "MOVIE_NAME", "product", "sku", "Item"}) {
+    EXPECT_EQ(
+        LoadNameList(scratch.Write("l", std::string(header) + "\n1\nx2\n"),
+                     {.what = "item"})
+            .value(),
+        (Names{"1", "x2"}))
+        << header;
+  }
+  for (const char* name : {"paid", "visits", "age", "book", "plasmid", "id2",
+                           "gene expression", "ENSG0001", "nickname"}) {
+    EXPECT_EQ(LoadNameList(scratch.Write("l", std::string(name) + "\ndays\n"))
+                  .value(),
+              (Names{name, "days"}));
+  }
+}
 
 TEST(NameList, NamesHaveTheLengthThatIsAskedFor) {
   const Scratch scratch;
