@@ -201,7 +201,9 @@ absl::StatusOr<Attacked> AttackTables(const AttackFlags& flags,
 absl::StatusOr<RatingTable> ReadAttackRatings(
     const std::string& path, const AttackFlags& flags,
     std::vector<std::string>* people) {
-  DPNMF_ASSIGN_OR_RETURN(const ItemTable items, LoadItemTable(flags.items, ""));
+  DPNMF_ASSIGN_OR_RETURN(
+      const ItemTable items,
+      LoadItemTable(flags.items, "", {.header = ItemHeaderOf(path)}));
   RatingsOptions options;
   options.has_unlisted_flag = false;
   options.keep_times = flags.attacker.days.has_value();

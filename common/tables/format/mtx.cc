@@ -1,7 +1,10 @@
 // Matrix Market files (NIST): coordinate (a sparse matrix) and array (a dense
-// one); real, integer or pattern; general symmetry.
+// one); real, integer or pattern; general or symmetric. Programs also write the
+// fields double and unsigned-integer, and Fortran's exponents (1.0D+00).
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,9 +24,16 @@ class MatrixMarketReader {
  public:
   explicit MatrixMarketReader(InputFile* input) : input_(*input) {}
 
-  absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
+  absl::StatusOr<LoadedMatrix> Read(
+      bool users_are_rows,
+      const std::function<void(const std::string& sentence)>& note) {
     DPNMF_RETURN_IF_ERROR(ReadBanner());
     DPNMF_RETURN_IF_ERROR(ReadSizes());
+    if (symmetric_ && note) {
+      note(
+          "The matrix is symmetric: an entry of two people counts in the "
+          "columns of both, and a guarantee for one person covers one column");
+    }
     return coordinate_ ? ReadCoordinates(users_are_rows)
                        : ReadArray(users_are_rows);
   }
@@ -48,24 +58,35 @@ class MatrixMarketReader {
                            "FORMAT FIELD general'");
     }
     coordinate_ = words[2] == "coordinate";
-    pattern_ = words[3] == "pattern";
     if (!coordinate_ && words[2] != "array") {
       return input_.Refuse("input-malformed", 3,
                            "the format must be coordinate or array");
     }
-    const bool numeric =
-        words[3] == "real" || words[3] == "double" || words[3] == "integer";
-    if (!numeric && !(pattern_ && coordinate_)) {
-      return input_.Refuse(
-          "input-malformed", 4,
-          "the field must be real, integer or (coordinate only) pattern");
-    }
-    if (words[4] != "general") {
+    DPNMF_RETURN_IF_ERROR(ReadField(words[3]));
+    symmetric_ = words[4] == "symmetric";
+    if (symmetric_ || words[4] == "general") return absl::OkStatus();
+    if (words[4] == "skew-symmetric" || words[4] == "hermitian") {
       return input_.Refuse(
           "input-malformed", 5,
-          "the symmetry must be general; write out all entries");
+          absl::StrCat("a ", words[4],
+                       " matrix is no matrix of non-negative numbers; the "
+                       "symmetry must be general or symmetric"));
     }
-    return absl::OkStatus();
+    return input_.Refuse("input-malformed", 5,
+                         "the symmetry must be general or symmetric");
+  }
+
+  absl::Status ReadField(const std::string& field) {
+    pattern_ = field == "pattern";
+    for (const char* number : {"real", "double", "integer", "unsigned-integer"})
+      if (field == number) return absl::OkStatus();
+    if (pattern_ && coordinate_) return absl::OkStatus();
+    return input_.Refuse(
+        "input-malformed", 4,
+        field == "complex"
+            ? "a complex matrix is no matrix of non-negative numbers; write "
+              "the real parts, with the field real"
+            : "the field must be real, integer or (coordinate only) pattern");
   }
 
   // Splits the next line that is neither a comment nor empty.
@@ -74,7 +95,7 @@ class MatrixMarketReader {
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) return false;
-      if (IsBlank(line, kBlanks) || line[0] == '%') continue;
+      if (IsBlank(line, kBlanks) || TrimBlanks(line)[0] == '%') continue;
       if (SplitFields(line, kBlanks, &fields_)) return true;
       return input_.Refuse(
           "input-malformed", fields_.size() + 1,
@@ -113,8 +134,15 @@ class MatrixMarketReader {
     }
     rows_ = sizes[0];
     columns_ = sizes[1];
-    count_ = coordinate_ ? sizes[2] : rows_ * columns_;
-    return absl::OkStatus();
+    count_ = coordinate_  ? sizes[2]
+             : symmetric_ ? rows_ * (rows_ + 1) / 2
+                          : rows_ * columns_;
+    if (!symmetric_ || rows_ == columns_) return absl::OkStatus();
+    return input_.Refuse("input-malformed", 2,
+                         absl::StrCat("a symmetric matrix has as many columns "
+                                      "as rows, and this one has ",
+                                      columns_, " and ", rows_,
+                                      "; write general and all entries"));
   }
 
   // Calls add(entry) on each of the count_ lines of entries.
@@ -158,10 +186,15 @@ class MatrixMarketReader {
 
   absl::StatusOr<float> ReadValue(std::size_t field) const {
     float entry = 0;
-    if (const auto problem = ParseEntry(fields_[field], &entry)) {
-      return input_.Refuse(problem->code, field + 1, problem->sentence);
-    }
-    return entry;
+    auto problem = ParseEntry(fields_[field], &entry);
+    if (!problem.has_value()) return entry;
+    std::string text(fields_[field]);
+    const std::size_t exponent = text.find_first_of("dD");
+    if (exponent != std::string::npos) text[exponent] = 'e';
+    if (exponent != std::string::npos && IsNumber(text))
+      problem = ParseEntry(text, &entry);
+    if (!problem.has_value()) return entry;
+    return input_.Refuse(problem->code, field + 1, problem->sentence);
   }
 
   absl::StatusOr<LoadedMatrix> ReadCoordinates(bool users_are_rows) {
@@ -177,6 +210,10 @@ class MatrixMarketReader {
                          .user = users_are_rows ? row : column,
                          .value = value,
                          .line = LineForMessages(input_)});
+      if (!symmetric_ || row == column) return absl::OkStatus();
+      const SparseEntry entry = entries.back();
+      entries.push_back(entry);
+      std::swap(entries.back().feature, entries.back().user);
       return absl::OkStatus();
     }));
     return AssembleSparse(input_, entries, users_are_rows ? columns_ : rows_,
@@ -191,14 +228,27 @@ class MatrixMarketReader {
       values.push_back(value);
       return absl::OkStatus();
     }));
+    if (symmetric_) values = BothTriangles(values);
     // Column-major rows x columns is row-major columns x rows.
     return DenseOfRows(std::move(values), columns_, rows_, !users_are_rows);
+  }
+
+  // The whole matrix from its lower triangle, each column after column.
+  std::vector<float> BothTriangles(const std::vector<float>& lower) const {
+    std::vector<float> all(rows_ * rows_);
+    auto value = lower.begin();
+    for (std::uint64_t column = 0; column < rows_; ++column) {
+      for (std::uint64_t row = column; row < rows_; ++row)
+        all[row * rows_ + column] = all[column * rows_ + row] = *value++;
+    }
+    return all;
   }
 
   InputFile& input_;
   std::vector<std::string_view> fields_;  // of the current line
   bool coordinate_ = false;
   bool pattern_ = false;
+  bool symmetric_ = false;  // the file has one triangle
   std::uint64_t rows_ = 0, columns_ = 0, count_ = 0;
 };
 
@@ -209,8 +259,9 @@ extern const InputFormat kMtxFormat = {
     .title = "Matrix Market",
     .extension = ".mtx",
     .signature = "%%MatrixMarket",
-    .read = [](InputFile* input, bool users_are_rows, const LoadOptions&) {
-      return MatrixMarketReader(input).Read(users_are_rows);
+    .read = [](InputFile* input, bool users_are_rows,
+               const LoadOptions& options) {
+      return MatrixMarketReader(input).Read(users_are_rows, options.note);
     }};
 
 }  // namespace dpnmf
