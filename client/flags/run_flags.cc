@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -13,9 +15,9 @@
 #include "client/files/model_file.h"
 #include "common/base/error.h"
 #include "common/files/feature_rows.h"
-#include "common/nmf/defaults.h"
 #include "common/privacy/mechanism.h"
 #include "common/privacy/run_plan.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -48,56 +50,91 @@ absl::Status CheckMechanism(const std::string& name) {
                    "; to measure how well W fits, run 'dpnmf objective RUN'."));
 }
 
+bool IsGiven(const TypedKnob& typed) {
+  return typed.word == "on" || typed.whole.has_value() ||
+         typed.real.has_value() || !typed.list.empty();
+}
+
+bool IsGiven(std::string_view knob, const RunFlags& flags) {
+  const auto typed = flags.knobs.find(knob);
+  return typed != flags.knobs.end() && IsGiven(typed->second);
+}
+
+bool IsGiven(const Knob& knob, const RunFlags& flags) {
+  return *knob.flag.name != '\0' && IsGiven(knob.name, flags);
+}
+
+// The place of a value that is typed for a knob of type T.
+template <typename T, typename Typed>
+auto* PlaceOf(Typed* typed) {
+  if constexpr (std::is_same_v<T, bool>) return &typed->word;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return &typed->whole;
+  if constexpr (std::is_same_v<T, double>) return &typed->real;
+  if constexpr (std::is_same_v<T, std::vector<double>>) return &typed->list;
+}
+
+template <typename T>
+T ValueOf(const TypedKnob& typed) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return typed.word == "on";
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    return typed.list;
+  } else {
+    return PlaceOf<T>(&typed)->value_or(0);
+  }
+}
+
+Flag FlagOf(const Knob& knob, RunFlags* flags) {
+  TypedKnob& typed = flags->knobs[knob.name];
+  FlagRules rules = {.value = knob.flag.value};
+  if (std::holds_alternative<bool RunParameters::*>(knob.member)) {
+    typed.word = "off";
+    rules = {.one_of = "on|off", .shown = true};
+  }
+  return std::visit(
+      [&]<typename T>(T RunParameters::*) {
+        return Flag(knob.flag.name, PlaceOf<T>(&typed), knob.flag.help, rules);
+      },
+      knob.member);
+}
+
+// Only the knobs are of use.
+RunParameters TypedParameters(const RunFlags& flags) {
+  RunParameters parameters;
+  SetTypedKnobs(flags, &parameters);
+  return parameters;
+}
+
+// A whole number that is too large the server refuses, which knows the data
+// set.
+absl::Status CheckTypedKnobs(const RunFlags& flags) {
+  const RunParameters typed = TypedParameters(flags);
+  for (const Knob* knob : Knobs()) {
+    if (!knob->zero_is_default || !IsGiven(*knob, flags)) continue;
+    const bool is_whole =
+        std::holds_alternative<std::uint32_t RunParameters::*>(knob->member);
+    if (is_whole ? IsZero(*knob, typed) : !Holds(*knob, typed))
+      return RefuseRange(*knob, knob->flag.name);
+  }
+  return absl::OkStatus();
+}
+
 // On the wire 0 stands for a default, so a 0 that was typed stops here. What is
 // too large the server refuses.
 absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.rank == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
                    "`--rank` must be 1 or more.");
-  if (flags.profile_directions == 0u)
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "profile-directions-out-of-range",
-                   "`--profile-directions` must be 1 or more.");
   if (flags.rounds == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "rounds-out-of-range",
                    "`--rounds` must be 1 or more.");
-  if (flags.moment_rows == 0u)
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "moment-rows-out-of-range",
-                   "`--moment-rows` must be 1 or more.");
-  if (flags.inner_iterations == 0u)
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "inner-iterations-out-of-range",
-                   "`--inner-iterations` must be from 1 to 1000.");
   if (flags.steps_per_round == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "steps-out-of-range",
                    "`--steps-per-round` must be from 1 to 10,000.");
   if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
     return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
                    "`--step-size` must be above 0 and at most 2.");
-  // Decimals that add up to 1 may not quite do so as they are stored; the
-  // server checks exactly.
-  const double sum =
-      std::accumulate(flags.shares.begin(), flags.shares.end(), 0.0);
-  const bool are_shares =
-      std::all_of(flags.shares.begin(), flags.shares.end(),
-                  [](double share) { return share >= 0 && share <= 1; }) &&
-      sum <= 1 + 1e-9 && (flags.shares.empty() || flags.shares.size() == 5);
-  if (!are_shares)
-    return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
-                   "`--shares` must be five numbers from 0 to 1 whose sum is "
-                   "at most 1: of items, co-ratings, profiles, residuals and "
-                   "corrections.");
-  const auto is_share = [](std::optional<double> share) {
-    return !share || (*share > 0 && *share < 1);
-  };
-  if (!is_share(flags.share_of_a) || !is_share(flags.share_of_moments))
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "share-out-of-range",
-        absl::StrCat(is_share(flags.share_of_a) ? "`--share-of-moments`"
-                                                : "`--share-of-a`",
-                     " must be strictly between 0 and 1."));
-  return absl::OkStatus();
+  return CheckTypedKnobs(flags);
 }
 
 // The first flag that was given and whose field `plays_part` denies; empty if
@@ -105,28 +142,21 @@ absl::Status CheckNumbers(const RunFlags& flags) {
 std::string UnusedFlag(
     const RunFlags& flags,
     const std::function<bool(std::string_view field)>& plays_part) {
-  const struct {
+  struct Row {
     std::string_view flag, field;
     bool given;
-  } all[] = {
-      {"--init", "initialisation", flags.init != "random"},
-      {"--moment-rows", "moment_rows", flags.moment_rows.has_value()},
-      {"--share-of-moments", "share_of_moments",
-       flags.share_of_moments.has_value()},
-      {"--shares", "shares", !flags.shares.empty()},
-      {"--profile-directions", "profile_directions",
-       flags.profile_directions.has_value()},
+  };
+  std::vector<Row> all = {{"--init", "initialisation", flags.init != "random"}};
+  for (const Knob* knob : Knobs())
+    all.push_back({knob->flag.name, knob->name, IsGiven(*knob, flags)});
+  const Row learner[] = {
       {"--non-negative", "non_negative", flags.non_negative},
       {"--loss", "loss", flags.law.loss == "kl"},
       {"--sparse", "sparseness", flags.law.sparse.has_value()},
-      {"--outliers", "outliers", flags.outliers == "on"},
-      {"--inner-iterations", "inner_iterations",
-       flags.inner_iterations.has_value()},
-      {"--share-of-a", "share_of_a", flags.share_of_a.has_value()},
       {"--step-size", "step_size", flags.step_size.has_value()},
       {"--steps-per-round", "steps_per_round",
-       flags.steps_per_round.has_value()},
-  };
+       flags.steps_per_round.has_value()}};
+  all.insert(all.end(), std::begin(learner), std::end(learner));
   for (const auto& [flag, field, given] : all)
     if (given && !plays_part(field)) return std::string(flag);
   return "";
@@ -141,11 +171,11 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   if (mechanism == nullptr) return absl::OkStatus();
   DatasetFacts facts;
   facts.features = dataset.features();
-  RunParameters parameters;
-  parameters.shares = flags.shares;
-  parameters.moment_rows =
-      flags.moment_rows.value_or(static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(facts.features, kMaxMomentRows)));
+  RunParameters parameters = TypedParameters(flags);
+  if (parameters.moment_rows == 0) {
+    parameters.moment_rows = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(facts.features, kMaxMomentRows));
+  }
   const auto unused_of = [&](std::uint32_t rounds) {
     parameters.rounds = rounds;
     return UnusedFlag(flags, [&](std::string_view field) {
@@ -167,7 +197,7 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
 absl::Status NameRows(const RunFlags& flags, const v1::Dataset& dataset,
                       v1::RunSpecification* specification) {
   if (flags.rows.empty()) return absl::OkStatus();
-  if (flags.moment_rows.has_value()) {
+  if (specification->parameters().moment_rows() != 0) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
                    "--rows says how many rows there are: leave out "
                    "--moment-rows.");
@@ -214,6 +244,18 @@ std::string MechanismHelp() {
   return help;
 }
 
+void SetTypedKnobs(const RunFlags& flags, RunParameters* parameters) {
+  for (const Knob* knob : Knobs()) {
+    const auto typed = flags.knobs.find(knob->name);
+    std::visit(
+        [&]<typename T>(T RunParameters::*member) {
+          parameters->*member =
+              typed == flags.knobs.end() ? T{} : ValueOf<T>(typed->second);
+        },
+        knob->member);
+  }
+}
+
 std::vector<Flag> FlagsOfRun(RunFlags* flags) {
   static const std::string mechanisms = MechanismHelp();
   std::vector<Flag> table = {
@@ -242,46 +284,25 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Delta at which epsilon is read [that of the cap]", {.value = "D"}),
       Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
            {.value = "NAME", .shown = true}),
-      Flag("--moment-rows", &flags->moment_rows,
-           "Only for moments and ratings: the most features or items whose "
-           "second moment is released [moments: up to 1024; ratings: by the "
-           "data set's size]",
-           {.value = "M"}),
-      Flag("--rows", &flags->rows,
-           "Only for moments: file with the features of the second moment, "
-           "fewer than all and at most 1024: numbers from 0, one on each line "
-           "[those with the largest mean]",
-           {.value = "FILE"}),
-      Flag("--share-of-moments", &flags->share_of_moments,
-           "Only for moments with further --rounds: share of the run's cost "
-           "before them [0.5]",
-           {.value = "X"}),
-      Flag("--shares", &flags->shares,
-           "Only for ratings: shares of the run's cost for items, co-ratings, "
-           "profiles, residuals and corrections; 0 leaves a release out [by "
-           "the data set's size]",
-           {.value = "X,X,X,X,X"}),
-      Flag("--profile-directions", &flags->profile_directions,
-           "Only for ratings: number of directions of profiles for which "
-           "corrections are released [by the data set's size]",
-           {.value = "R"}),
-      Flag("--non-negative", &flags->non_negative,
-           "Only for ratings: an item model with non-negative parts, which are "
-           "easier to interpret (`dpnmf top`); its predictions are a little "
-           "worse"),
-      Flag("--outliers", &flags->outliers,
-           "Whether sparse outliers are separated",
-           {.one_of = "on|off", .shown = true}),
-      Flag("--lambda", &flags->lambda,
-           "Residual above which an entry is an outlier [2 c/sqrt(D), where c "
-           "is the bound of a column]",
-           {.value = "L"}),
-      Flag("--outlier-bound", &flags->outlier_bound,
-           "Largest outlier [the bound of a column]", {.value = "M"}),
-      Flag("--inner-iterations", &flags->inner_iterations,
-           "Sweeps of the curator's H step in a round [10]", {.value = "N"}),
-      Flag("--share-of-a", &flags->share_of_a,
-           "Share of a round's cost that is spent on A [0.1]", {.value = "X"}),
+  };
+  const Flag rows(
+      "--rows", &flags->rows,
+      "Only for moments: file with the features of the second moment, fewer "
+      "than all and at most 1024: numbers from 0, one on each line [those with "
+      "the largest mean]",
+      {.value = "FILE"});
+  const Flag non_negative(
+      "--non-negative", &flags->non_negative,
+      "Only for ratings: an item model with non-negative parts, which are "
+      "easier to interpret (`dpnmf top`); its predictions are a little worse");
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    for (const Knob& knob : mechanism->knobs) {
+      if (*knob.flag.name != '\0') table.push_back(FlagOf(knob, flags));
+      if (knob.name == "moment_rows") table.push_back(rows);
+    }
+    if (mechanism->for_ratings) table.push_back(non_negative);
+  }
+  const std::vector<Flag> rest = {
       Flag("--init", &flags->init,
            "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
            "known to everybody)",
@@ -299,7 +320,9 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Start the run even if no part of it can be expected to be "
            "reliable"),
   };
-  for (const Flag& flag : FlagsOfLaw(&flags->law)) table.push_back(flag);
+  const std::vector<Flag> law = FlagsOfLaw(&flags->law);
+  table.insert(table.end(), rest.begin(), rest.end());
+  table.insert(table.end(), law.begin(), law.end());
   return table;
 }
 
@@ -318,19 +341,12 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   parameters->set_epsilon(flags.epsilon);
   parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
   parameters->set_mechanism(flags.mechanism);
-  parameters->set_moment_rows(flags.moment_rows.value_or(0));
-  parameters->set_share_of_moments(flags.share_of_moments.value_or(0));
-  parameters->mutable_shares()->Add(flags.shares.begin(), flags.shares.end());
-  parameters->set_profile_directions(flags.profile_directions.value_or(0));
-  if (flags.outliers == "on") {
-    parameters->set_outliers(true);
-    parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));
-    parameters->set_outlier_bound(
-        flags.outlier_bound.value_or(dataset.column_bound()));
-  }
-  parameters->set_inner_iterations(
-      flags.inner_iterations.value_or(kDefaultInnerIterations));
-  parameters->set_share_of_a(flags.share_of_a.value_or(0));
+  RunParameters knobs = TypedParameters(flags);
+  if (knobs.outliers && !IsGiven("lambda", flags))
+    knobs.lambda = DefaultLambda(dataset);
+  if (knobs.outliers && !IsGiven("outlier_bound", flags))
+    knobs.outlier_bound = dataset.column_bound();
+  WriteKnobs(knobs, parameters);
   parameters->set_adjacency(dataset.guarantee().adjacency());
   parameters->set_conversion(dataset.guarantee().conversion());
   v1::LearnerOptions* learner = specification.mutable_learner();
@@ -365,7 +381,8 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
                    "`--init` must be random or public:FILE.");
   }
-  if (flags.outliers == "off" && (flags.lambda || flags.outlier_bound)) {
+  if (!IsGiven("outliers", flags) &&
+      (IsGiven("lambda", flags) || IsGiven("outlier_bound", flags))) {
     return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
                    "`--lambda` and `--outlier-bound` need --outliers on.");
   }

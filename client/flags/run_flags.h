@@ -3,17 +3,28 @@
 #define DPNMF_CLIENT_FLAGS_RUN_FLAGS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/flags/law_flags.h"
 #include "client/session/client.h"
 #include "common/cli/program.h"
+#include "common/privacy/run_plan.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::cli {
+
+// The value of a knob as typed; empty if it was not given.
+struct TypedKnob {
+  std::string word;  // of a bool
+  std::optional<std::uint32_t> whole;
+  std::optional<double> real;
+  std::vector<double> list;
+};
 
 // Flags as typed; those not given come from the data set or from the defaults.
 struct RunFlags {
@@ -24,18 +35,11 @@ struct RunFlags {
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
-  std::optional<std::uint32_t> moment_rows;         // else all, up to 1024
-  std::string rows;                                 // a file; else by the mean
-  std::optional<double> share_of_moments;           // else the server's default
-  std::vector<double> shares;                       // else the server's default
-  std::optional<std::uint32_t> profile_directions;  // likewise
+  // By the name of the row (common/privacy/knob.h); else the server's defaults.
+  std::map<std::string_view, TypedKnob> knobs;
+  std::string rows;  // a file; else by the mean
   std::string init = "random";
-  std::string outliers = "off";
-  std::optional<double> lambda;                   // else DefaultLambda
-  std::optional<double> outlier_bound;            // else the column bound
-  std::optional<std::uint32_t> inner_iterations;  // else 10
   // Else the server's defaults.
-  std::optional<double> share_of_a;
   std::optional<double> step_size;
   std::optional<std::uint32_t> steps_per_round;
   std::uint64_t seed = 0;
@@ -46,6 +50,9 @@ struct RunFlags {
 
 // `flags` outlives the table.
 std::vector<Flag> FlagsOfRun(RunFlags* flags);
+
+// Sets all knobs: to what was typed, else to 0.
+void SetTypedKnobs(const RunFlags& flags, RunParameters* parameters);
 
 // Help of --mechanism: the names that it takes, with a few words on each.
 std::string MechanismHelp();

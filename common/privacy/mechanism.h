@@ -15,12 +15,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/base/name_table.h"
+#include "common/privacy/knob.h"
 #include "common/privacy/mu_squared.h"
 #include "common/privacy/run_plan.h"
 
@@ -86,8 +88,8 @@ struct Mechanism {
   // Numbers of rounds that a run may have, before the data set's own limit.
   RoundsRange (*rounds)(const RunParameters& parameters,
                         const DatasetFacts& facts);
-  // The parameters that only this mechanism reads. INVALID_ARGUMENT. The
-  // common ones have been checked.
+  // The parameters that only this mechanism reads, where more than their own
+  // ranges counts. INVALID_ARGUMENT. The common ones have been checked.
   absl::Status (*check)(const RunParameters& parameters,
                         const DatasetFacts& facts);
   // The stages in order, on lattices for q_h = q_u = bits. Costs of all rounds
@@ -99,6 +101,9 @@ struct Mechanism {
   // plays a part in the run. Reads only rounds, moment_rows and shares.
   bool (*uses)(std::string_view field, const RunParameters& parameters,
                const DatasetFacts& facts);
+  // The knobs that this mechanism brings. Their ranges are checked in each of
+  // its runs.
+  std::span<const Knob> knobs = {};
 
   ForecastBy forecast_by = ForecastBy::kNothing;
   std::string_view forecast_part = "";
@@ -113,6 +118,12 @@ const NameTable<Mechanism>& Mechanisms();
 #define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
 #include "mechanism_names.inc"
 #undef DPNMF_MECHANISM
+
+// Knobs of all mechanisms, in the order of help and text.
+std::vector<const Knob*> Knobs();
+// Those that every run carries, whether its mechanism reads them or not: a 0
+// stands for the default. statistics.cc.
+std::span<const Knob> KnobsOfEveryRun();
 
 // False if no mechanism has the name.
 bool MechanismHas(std::string_view name, bool Mechanism::*property);
@@ -132,9 +143,6 @@ RoundsRange AnyRounds(const RunParameters& parameters,
                       const DatasetFacts& facts);
 absl::Status CheckNothing(const RunParameters& parameters,
                           const DatasetFacts& facts);
-// INVALID_ARGUMENT "share-out-of-range" unless 0 < share < 1.
-absl::Status CheckShare(std::string_view field, double share);
-
 // floor(share * whole), share in (0, 1] cut to 48 bits.
 MuSquared ShareOf(MuSquared whole, double share);
 // whole - part; part <= whole.
@@ -149,9 +157,9 @@ PartDraft PartOfProducts(std::string name, std::uint64_t rows,
 // m^2, m the largest entry of a quantised vector.
 Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
 
-// Checks moment_rows and the two shares of `moments` and `aimed`. moments.cc.
-absl::Status CheckMoments(const RunParameters& parameters,
-                          const DatasetFacts& facts);
+// Checks moment_rows against the data set. moments.cc.
+absl::Status CheckMomentRows(const RunParameters& parameters,
+                             const DatasetFacts& facts);
 // S_v, published as "mean". moments.cc.
 StageDraft StageOfMean(MuSquared allowance, int bits,
                        const DatasetFacts& facts);
@@ -164,6 +172,8 @@ StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,
 // Mechanism::uses of a run of such rounds alone.
 bool StatisticsUse(std::string_view field, const RunParameters& parameters,
                    const DatasetFacts& facts);
+// A round with a dictionary reads the field to fit each person's h.
+bool FitUses(std::string_view field);
 
 // Returns true if `fields` contains the field.
 bool IsOneOf(std::string_view field,

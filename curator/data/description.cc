@@ -11,20 +11,15 @@
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
-#include "common/base/whole_number.h"
 #include "common/files/read_file.h"
 #include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
-#include "nlohmann/json.hpp"
+#include "curator/data/json_fields.h"
 
 namespace dpnmf::curator {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::uint64_t kFormatVersion = 1;
-// Without "ratings", "classes" and "range".
-constexpr std::size_t kFieldCount = 14;
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
@@ -37,170 +32,193 @@ absl::Status Damaged(const std::string& problem) {
                    "; restore the data set from a backup or import it again."));
 }
 
-// The value whose name stands under `key`; throws if there is none.
-template <typename T>
-T Named(const Json& json, const char* key,
-        std::optional<T> (*of_name)(std::string_view)) {
-  const std::optional<T> value = of_name(json.at(key).get<std::string>());
-  if (!value.has_value()) {
-    throw std::invalid_argument(absl::StrCat("unknown value of ", key));
-  }
-  return *value;
-}
-
-std::uint64_t Whole(const Json& json, const char* key) {
-  return WholeNumberOf(json.at(key));
-}
-
 // A rating in units: |units| <= kLargestRatingUnits.
-std::int32_t Units(const Json& json, const char* key) {
-  const Json& value = json.at(key);
-  if (!value.is_number_integer() ||
-      (value.is_number_unsigned() &&
-       Whole(json, key) > std::uint64_t{kLargestRatingUnits}) ||
-      value.get<std::int64_t>() < -std::int64_t{kLargestRatingUnits}) {
-    throw std::invalid_argument(absl::StrCat(key, " is not a rating"));
-  }
+std::int32_t Units(const FileJson& value) {
+  const bool whole = value.is_number_integer();
+  const bool small =
+      whole &&
+      (value.is_number_unsigned()
+           ? WholeNumberOf(value) <= std::uint64_t{kLargestRatingUnits}
+           : value.get<std::int64_t>() >= -std::int64_t{kLargestRatingUnits});
+  if (!small) throw std::invalid_argument("a number is not a rating");
   return value.get<std::int32_t>();
 }
 
-RatingScale DecodeScale(const Json& json) {
-  if (!json.is_object() || json.size() != 3) {
-    throw std::invalid_argument("its ratings have missing or unknown fields");
-  }
-  RatingScale scale;
-  scale.low_units = Units(json, "low_units");
-  scale.high_units = Units(json, "high_units");
-  const std::uint64_t item_features = Whole(json, "item_features");
-  if (item_features > kMostItemFeatures) {
-    throw std::invalid_argument("item_features is out of range");
-  }
-  scale.item_features = static_cast<std::uint32_t>(item_features);
-  return scale;
+JsonField<RatingScale> UnitsField(const char* name,
+                                  std::int32_t RatingScale::*member) {
+  JsonField<RatingScale> field = Required<RatingScale>(name, member);
+  field.read = [=](const FileJson& json, RatingScale* scale) {
+    scale->*member = Units(json);
+  };
+  return field;
 }
 
-ClassFacts DecodeClasses(const Json& json) {
-  const bool is_public = json.is_object() && json.contains("sizes");
-  if (!json.is_object() || json.size() != (is_public ? 2 : 1)) {
-    throw std::invalid_argument("its classes have missing or unknown fields");
-  }
-  ClassFacts classes;
-  classes.names = json.at("names").get<std::vector<std::string>>();
-  if (is_public) {
-    for (const Json& size : json.at("sizes"))
-      classes.sizes.push_back(size.get_ref<const Json::number_unsigned_t&>());
-    if (classes.sizes.size() != classes.names.size())
+JsonFields<RatingScale> FieldsOfScale() {
+  JsonField<RatingScale> item_features =
+      Required<RatingScale>("item_features", &RatingScale::item_features);
+  item_features.read = [](const FileJson& json, RatingScale* scale) {
+    const std::uint64_t count = WholeNumberOf(json);
+    if (count > kMostItemFeatures)
+      throw std::invalid_argument("item_features is out of range");
+    scale->item_features = static_cast<std::uint32_t>(count);
+  };
+  return {UnitsField("low_units", &RatingScale::low_units),
+          UnitsField("high_units", &RatingScale::high_units), item_features};
+}
+
+JsonFields<ClassFacts> FieldsOfClasses() {
+  JsonField<ClassFacts> sizes =
+      Optional<ClassFacts>("sizes", &ClassFacts::sizes);
+  sizes.read = [](const FileJson& json, ClassFacts* classes) {
+    for (const FileJson& size : json)
+      classes->sizes.push_back(WholeNumberOf(size));
+    if (classes->sizes.size() != classes->names.size())
       throw std::invalid_argument("its classes and their sizes differ");
-  }
-  return classes;
+  };
+  return {Required<ClassFacts>("names", &ClassFacts::names), sizes};
 }
 
-EntryRange DecodeRange(const Json& json) {
-  if (!json.is_object() || json.size() != 3)
-    throw std::invalid_argument("its range has missing or unknown fields");
-  return {.low = json.at("low").get<double>(),
-          .high = json.at("high").get<double>(),
-          .integers = json.at("integers").get<bool>()};
+JsonFields<EntryRange> FieldsOfRange() {
+  return {Required<EntryRange>("low", &EntryRange::low),
+          Required<EntryRange>("high", &EntryRange::high),
+          Required<EntryRange>("integers", &EntryRange::integers)};
 }
 
-StoredSums DecodeSums(const Json& json, std::uint64_t features) {
+// Below 0 where the column bound is large and people are many.
+int BitsOfSums(const FileJson& bits) {
   constexpr std::int64_t kMostBits = 64;
-  const Json& bits = json.at("sums_bits");
-  // Below 0 where the column bound is large and people are many.
   const std::int64_t value =
       bits.is_number_unsigned()
           ? static_cast<std::int64_t>(
-                std::min<std::uint64_t>(Whole(json, "sums_bits"), kMostBits))
-          : bits.get_ref<const Json::number_integer_t&>();
-  StoredSums sums;
-  sums.bits = static_cast<int>(std::max(value, -kMostBits));
-  if (json.contains("sums_rows")) {
-    if (!json.at("sums_rows").is_array())
-      throw std::invalid_argument("sums_rows are not a list");
-    for (const Json& row : json.at("sums_rows")) {
-      sums.rows.push_back(static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(row.get_ref<const Json::number_unsigned_t&>(),
-                                  std::numeric_limits<std::uint32_t>::max())));
-    }
-    if (sums.rows.empty())
-      throw std::invalid_argument("sums_rows names no feature");
-  }
-  if (!AreRowsOfSums(sums.rows, features))
-    throw std::invalid_argument("sums_rows are not rows of its features");
-  return sums;
+                std::min<std::uint64_t>(WholeNumberOf(bits), kMostBits))
+          : bits.get_ref<const FileJson::number_integer_t&>();
+  return static_cast<int>(std::max(value, -kMostBits));
 }
 
-// Throws if a field is missing or of a wrong type.
-StoredDescription Decode(const Json& json) {
-  const auto has = [&](const char* key) {
-    return json.is_object() && json.contains(key);
-  };
-  const bool ratings = has("ratings");
-  const std::size_t others =
-      std::size_t{has("classes")} + std::size_t{has("range")} +
-      std::size_t{ratings} + std::size_t{has("named_features")} +
-      std::size_t{has("weighted_features")} + std::size_t{has("sums_bits")} +
-      std::size_t{has("sums_rows")} + std::size_t{has("partitions")} +
-      std::size_t{has("partition")} + std::size_t{has("people")};
-  if (!json.is_object() || json.size() != kFieldCount + others) {
-    throw std::invalid_argument("it has missing or unknown fields");
+std::vector<std::uint32_t> RowsOfSums(const FileJson& json) {
+  if (!json.is_array()) throw std::invalid_argument("sums_rows are not a list");
+  std::vector<std::uint32_t> rows;
+  for (const FileJson& row : json) {
+    rows.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        WholeNumberOf(row), std::numeric_limits<std::uint32_t>::max())));
   }
-  if (Whole(json, "format_version") != kFormatVersion) {
-    throw std::invalid_argument("another program version wrote it");
-  }
-  StoredDescription stored;
-  DatasetDescription& description = stored.description;
-  description.name = json.at("name").get<std::string>();
-  description.population = json.at("population").get<std::string>();
-  description.features = Whole(json, "features");
-  description.users = Whole(json, "users");
-  description.normalisation = Named(json, "normalisation", NormalisationOfName);
-  description.column_bound = json.at("column_bound").get<double>();
-  description.adjacency = Named(json, "adjacency", AdjacencyOfName);
-  description.conversion = Named(json, "conversion", ConversionOfName);
-  description.epsilon = json.at("epsilon").get<double>();
-  description.delta = json.at("delta").get<double>();
-  description.is_public = json.at("public").get<bool>();
-  description.sparse = json.at("sparse").get<bool>();
-  if (ratings) {
-    description.ratings = DecodeScale(json.at("ratings"));
-    if (!description.sparse)
-      throw std::invalid_argument("ratings are stored sparse");
-  }
-  if (has("classes")) {
-    description.classes = DecodeClasses(json.at("classes"));
-    if (description.sparse)
-      throw std::invalid_argument("data with classes are stored dense");
-  }
-  if (has("sums_bits")) {
-    description.sums = DecodeSums(json, description.features);
-    if (ratings || description.sparse || description.classes.has_value())
-      throw std::invalid_argument("sums are stored alone");
-  }
-  if (has("sums_rows") && !has("sums_bits"))
-    throw std::invalid_argument("it has rows and no sums");
-  if (has("range")) description.range = DecodeRange(json.at("range"));
-  if (has("named_features")) {
-    description.named_features = json.at("named_features").get<bool>();
-    if (ratings && description.named_features)
-      throw std::invalid_argument("ratings have items instead of names");
-  }
-  if (has("weighted_features"))
-    description.weighted_features = json.at("weighted_features").get<bool>();
-  if (has("partitions")) {
-    const auto partitions =
-        ParsePartitions(json.at("partitions").get<std::string>());
-    if (!partitions.has_value())
-      throw std::invalid_argument("its partitions are malformed");
-    description.partitions = *partitions;
-  }
-  if (has("partition"))
-    description.partition = json.at("partition").get<std::string>();
-  if (has("people") != has("partition"))
+  if (rows.empty()) throw std::invalid_argument("sums_rows names no feature");
+  return rows;
+}
+
+struct File : DatasetDescription {
+  Digest fingerprint{};
+};
+
+JsonField<File> DigestField(const char* name, Digest File::*member) {
+  return {
+      name,
+      [=](const FileJson& json, File* file) {
+        const auto digest = DigestOfHex(json.get<std::string>());
+        if (!digest.has_value())
+          throw std::invalid_argument(absl::StrCat("unknown value of ", name));
+        file->*member = *digest;
+      },
+      [=](const File& file) { return FileJson(HexOf(file.*member)); }};
+}
+
+JsonField<File> PartitionsField() {
+  return {"partitions",
+          [](const FileJson& json, File* file) {
+            const auto partitions = ParsePartitions(json.get<std::string>());
+            if (!partitions.has_value())
+              throw std::invalid_argument("its partitions are malformed");
+            file->partitions = *partitions;
+          },
+          [](const File& file) { return FileJson(PartitionsText(file.partitions)); },
+          [](const File& file) { return file.partitions.any(); }};
+}
+
+JsonField<File> SumsBitsField() {
+  return {"sums_bits",
+          [](const FileJson& json, File* file) {
+            file->sums = {.bits = BitsOfSums(json)};
+          },
+          [](const File& file) { return FileJson(file.sums->bits); },
+          [](const File& file) { return file.sums.has_value(); }};
+}
+
+JsonField<File> SumsRowsField() {
+  return {"sums_rows",
+          [](const FileJson& json, File* file) {
+            if (!file->sums.has_value())
+              throw std::invalid_argument("it has rows and no sums");
+            file->sums->rows = RowsOfSums(json);
+          },
+          [](const File& file) { return FileJson(file.sums->rows); },
+          [](const File& file) {
+            return file.sums.has_value() && !file.sums->rows.empty();
+          }};
+}
+
+// The optional fields come last: data sets without them are written as they
+// always were.
+JsonFields<File> FieldsOfFile() {
+  JsonField<File> people = DigestField("people", &File::people);
+  people.has = [](const File& file) { return !file.partition.empty(); };
+  return {Version<File>("format_version", kFormatVersion),
+          Required<File>("name", &File::name),
+          Required<File>("population", &File::population),
+          Required<File>("features", &File::features),
+          Required<File>("users", &File::users),
+          Named<File>("normalisation", &File::normalisation, NameOf,
+                      NormalisationOfName),
+          Required<File>("column_bound", &File::column_bound),
+          Named<File>("adjacency", &File::adjacency, dpnmf::NameOf,
+                      AdjacencyOfName),
+          Named<File>("conversion", &File::conversion, dpnmf::NameOf,
+                      ConversionOfName),
+          Required<File>("epsilon", &File::epsilon),
+          Required<File>("delta", &File::delta),
+          Required<File>("public", &File::is_public),
+          Required<File>("sparse", &File::sparse),
+          DigestField("fingerprint", &File::fingerprint),
+          OptionalObject<File>("ratings", &File::ratings, FieldsOfScale(),
+                               "its ratings have"),
+          OptionalObject<File>("classes", &File::classes, FieldsOfClasses(),
+                               "its classes have"),
+          OptionalObject<File>("range", &File::range, FieldsOfRange(),
+                               "its range has"),
+          SumsBitsField(),
+          SumsRowsField(),
+          Optional<File>("named_features", &File::named_features),
+          Optional<File>("weighted_features", &File::weighted_features),
+          PartitionsField(),
+          Optional<File>("partition", &File::partition),
+          people};
+}
+
+const JsonFields<File>& Fields() {
+  static const auto& fields = *new JsonFields<File>(FieldsOfFile());
+  return fields;
+}
+
+// Throws if fields that may each be there do not go together.
+void CheckTogether(const File& file, const FileJson& json) {
+  if (file.ratings.has_value() && !file.sparse)
+    throw std::invalid_argument("ratings are stored sparse");
+  if (file.classes.has_value() && file.sparse)
+    throw std::invalid_argument("data with classes are stored dense");
+  if (file.sums.has_value() &&
+      (file.ratings.has_value() || file.sparse || file.classes.has_value()))
+    throw std::invalid_argument("sums are stored alone");
+  if (file.sums.has_value() && !AreRowsOfSums(file.sums->rows, file.features))
+    throw std::invalid_argument("sums_rows are not rows of its features");
+  if (file.ratings.has_value() && file.named_features)
+    throw std::invalid_argument("ratings have items instead of names");
+  if (json.contains("people") != json.contains("partition"))
     throw std::invalid_argument("it does not say who is in the partition");
-  if (has("people")) description.people = Named(json, "people", DigestOfHex);
-  stored.fingerprint = Named(json, "fingerprint", DigestOfHex);
-  return stored;
+}
+
+StoredDescription Decode(const FileJson& json) {
+  const File file = ReadFields(json, Fields(), "it has");
+  CheckTogether(file, json);
+  return {.description = file, .fingerprint = file.fingerprint};
 }
 
 }  // namespace
@@ -350,60 +368,15 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
 }
 
 std::string ToJson(const StoredDescription& stored) {
-  const DatasetDescription& description = stored.description;
-  Json json = {
-      {"format_version", kFormatVersion},
-      {"name", description.name},
-      {"population", description.population},
-      {"features", description.features},
-      {"users", description.users},
-      {"normalisation", std::string(NameOf(description.normalisation))},
-      {"column_bound", description.column_bound},
-      {"adjacency", std::string(NameOf(description.adjacency))},
-      {"conversion", std::string(NameOf(description.conversion))},
-      {"epsilon", description.epsilon},
-      {"delta", description.delta},
-      {"public", description.is_public},
-      {"sparse", description.sparse},
-      {"fingerprint", HexOf(stored.fingerprint)},
-  };
-  // Other data sets are written as they always were.
-  if (description.ratings.has_value()) {
-    json["ratings"] = {{"low_units", description.ratings->low_units},
-                       {"high_units", description.ratings->high_units},
-                       {"item_features", description.ratings->item_features}};
-  }
-  if (description.classes.has_value()) {
-    json["classes"] = {{"names", description.classes->names}};
-    if (!description.classes->sizes.empty())
-      json["classes"]["sizes"] = description.classes->sizes;
-  }
-  if (description.range.has_value()) {
-    json["range"] = {{"low", description.range->low},
-                     {"high", description.range->high},
-                     {"integers", description.range->integers}};
-  }
-  if (description.sums.has_value()) {
-    json["sums_bits"] = description.sums->bits;
-    if (!description.sums->rows.empty())
-      json["sums_rows"] = description.sums->rows;
-  }
-  if (description.named_features) json["named_features"] = true;
-  if (description.weighted_features) json["weighted_features"] = true;
-  if (description.partitions.any())
-    json["partitions"] = PartitionsText(description.partitions);
-  if (!description.partition.empty()) {
-    json["partition"] = description.partition;
-    json["people"] = HexOf(description.people);
-  }
-  return json.dump(2) + "\n";
+  const File file{stored.description, stored.fingerprint};
+  return WriteFields(file, Fields()).dump(2) + "\n";
 }
 
 absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
     const std::string& text) {
   StoredDescription stored;
   try {
-    stored = Decode(Json::parse(text));
+    stored = Decode(FileJson::parse(text));
   } catch (const std::exception& problem) {
     return Damaged(problem.what());
   }

@@ -6,6 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <variant>
+
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -20,6 +24,12 @@ class CommandWriter {
   void Add(std::string_view text) {
     Add(std::uint64_t{text.size()});
     AddBytes(text.data(), text.size());
+  }
+  // A knob; one that is a list plays no part in a fit.
+  template <typename T>
+  void AddNumber(const T& value) {
+    if constexpr (std::is_integral_v<T>) Add(std::uint64_t{value});
+    if constexpr (std::is_floating_point_v<T>) Add(value);
   }
   template <typename T>
   void AddArray(std::span<const T> values) {
@@ -55,6 +65,11 @@ class CommandReader {
     return good_ ? static_cast<T>(value) : T{};
   }
   double Real() { return std::bit_cast<double>(Integer()); }
+  template <typename T>
+  void ReadNumber(T* value) {
+    if constexpr (std::is_integral_v<T>) *value = Narrow<T>();
+    if constexpr (std::is_floating_point_v<T>) *value = Real();
+  }
   std::string_view Text() { return Take(Integer()); }
   template <typename T>
   std::vector<T> Array() {
@@ -95,10 +110,11 @@ std::string BytesOf(const RankCommand& command) {
   writer.AddArray(std::span<const std::uint64_t>(command.forget));
   const RunParameters& parameters = command.parameters;
   writer.Add(std::uint64_t{parameters.rank});
-  writer.Add(std::uint64_t{parameters.outliers});
-  writer.Add(parameters.lambda);
-  writer.Add(parameters.outlier_bound);
-  writer.Add(std::uint64_t{parameters.inner_iterations});
+  for (const Knob& knob : KnobsOfEveryRun()) {
+    if (!knob.fits) continue;
+    std::visit([&](auto member) { writer.AddNumber(parameters.*member); },
+               knob.member);
+  }
   const RunPlan& plan = command.plan;
   writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.coefficient_bits}));
   writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.data_bits}));
@@ -132,10 +148,11 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
   command.forget = reader.Array<std::uint64_t>();
   RunParameters& parameters = command.parameters;
   parameters.rank = reader.Narrow<std::uint32_t>();
-  parameters.outliers = reader.Narrow<bool>();
-  parameters.lambda = reader.Real();
-  parameters.outlier_bound = reader.Real();
-  parameters.inner_iterations = reader.Narrow<std::uint32_t>();
+  for (const Knob& knob : KnobsOfEveryRun()) {
+    if (!knob.fits) continue;
+    std::visit([&](auto member) { reader.ReadNumber(&(parameters.*member)); },
+               knob.member);
+  }
   RunPlan& plan = command.plan;
   plan.coefficient_bits = reader.Narrow<int>();
   plan.data_bits = reader.Narrow<int>();

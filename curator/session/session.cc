@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
+#include "common/privacy/mechanism.h"
 #include "curator/session/promise.h"
 
 namespace dpnmf::curator {
@@ -39,23 +40,10 @@ Digest HashOf(const RunParameters& p) {
       .AddInteger(p.rounds)
       .AddDouble(p.epsilon)
       .AddDouble(p.delta)
-      .AddString(p.mechanism)
-      .AddInteger(p.outliers ? 1 : 0)
-      .AddDouble(p.lambda)
-      .AddDouble(p.outlier_bound)
-      .AddInteger(p.inner_iterations)
-      .AddDouble(p.share_of_a)
-      .AddInteger(p.moment_rows)
-      .AddDouble(p.share_of_moments)
-      .AddDouble(p.share_of_mean)
-      .AddString(NameOf(p.adjacency))
-      .AddString(NameOf(p.conversion));
-  // Runs of the other mechanisms keep the hash that they have always had.
-  if (!p.shares.empty() || p.profile_directions != 0) {
-    hash.AddInteger(p.shares.size());
-    for (const double share : p.shares) hash.AddDouble(share);
-    hash.AddInteger(p.profile_directions);
-  }
+      .AddString(p.mechanism);
+  HashFirstKnobs(Knobs(), p, &hash);
+  hash.AddString(NameOf(p.adjacency)).AddString(NameOf(p.conversion));
+  HashLaterKnobs(Knobs(), p, &hash);
   return hash.Finish();
 }
 

@@ -30,7 +30,7 @@ TEST_F(Program, PlanTakesFromTheDataSetWhatIsNotGiven) {
   EXPECT_EQ(parameters().adjacency(), v1::ADJACENCY_REPLACE_ONE);
   EXPECT_EQ(parameters().conversion(), v1::CONVERSION_RDP);
   EXPECT_EQ(parameters().rounds(), 0u);  // the server knows how many
-  EXPECT_EQ(parameters().inner_iterations(), 10u);
+  EXPECT_EQ(parameters().inner_iterations(), 0u);
   EXPECT_EQ(parameters().mechanism(), "auto");
   EXPECT_FALSE(parameters().outliers());
   EXPECT_EQ(parameters().lambda(), 0);

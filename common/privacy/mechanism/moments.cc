@@ -5,25 +5,23 @@
 // share_of_moments of it; the mean has share_of_mean of theirs.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism.h"
 
 namespace dpnmf {
-absl::Status CheckMoments(const RunParameters& parameters,
-                          const DatasetFacts& facts) {
+absl::Status CheckMomentRows(const RunParameters& parameters,
+                             const DatasetFacts& facts) {
   const std::uint64_t most =
       std::min<std::uint64_t>(facts.features, kMaxMomentRows);
-  if (!(parameters.moment_rows >= 1 && parameters.moment_rows <= most)) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
-        absl::StrFormat(
-            "`moment_rows` must be from 1 to %d for this data set, not %d.",
-            most, parameters.moment_rows));
-  }
-  DPNMF_RETURN_IF_ERROR(
-      CheckShare("share_of_moments", parameters.share_of_moments));
-  return CheckShare("share_of_mean", parameters.share_of_mean);
+  if (parameters.moment_rows >= 1 && parameters.moment_rows <= most)
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
+      absl::StrFormat(
+          "`moment_rows` must be from 1 to %d for this data set, not %d.", most,
+          parameters.moment_rows));
 }
 
 // On the lattice 2^-bits; 2 c^2 under replace one (docs/reference/privacy.md,
@@ -84,6 +82,33 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
   return stages;
 }
 
+std::string RowsText(const RunParameters& parameters) {
+  return absl::StrCat("up to ", parameters.moment_rows,
+                      parameters.shares.empty() ? " features" : " items");
+}
+
+constexpr Knob kKnobs[] = {
+    {.name = "moment_rows",
+     .field = 14,
+     .member = &RunParameters::moment_rows,
+     .range = {.text = "1 or more", .code = "moment-rows-out-of-range"},
+     .flag = {"--moment-rows", "M",
+              "Only for moments and ratings: the most features or items whose "
+              "second moment is released [moments: up to 1024; ratings: by the "
+              "data set's size]"},
+     .line = {"moments of", RowsText}},
+    {.name = "share_of_moments",
+     .field = 15,
+     .member = &RunParameters::share_of_moments,
+     .range = kShareRange,
+     .flag = {"--share-of-moments", "X",
+              "Only for moments with further --rounds: share of the run's cost "
+              "before them [0.5]"}},
+    {.name = "share_of_mean",
+     .field = 16,
+     .member = &RunParameters::share_of_mean,
+     .range = kShareRange}};
+
 // A first dictionary plays no part: moments make the one that rounds start at.
 bool Uses(std::string_view field, const RunParameters& parameters,
           const DatasetFacts& facts) {
@@ -105,9 +130,10 @@ extern const Mechanism kMomentsMechanism = {
     .may_be_federated = true,
     .releases_can_be_added = true,
     .rounds = Rounds,
-    .check = CheckMoments,
+    .check = CheckMomentRows,
     .stages = Stages,
     .uses = Uses,
+    .knobs = kKnobs,
     .forecast_by = ForecastBy::kSecondMoment,
     .forecast_part = "G",
 };

@@ -15,7 +15,9 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
@@ -67,16 +69,8 @@ absl::Status CheckShares(const std::vector<double>& shares) {
 
 absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
   DPNMF_RETURN_IF_ERROR(CheckShares(parameters.shares));
-  const std::uint64_t most =
-      std::min<std::uint64_t>(facts.features, kMaxMomentRows);
-  const std::uint32_t rows = parameters.moment_rows;
-  if (NamesRows(parameters) && !(rows >= 1 && rows <= most)) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
-        absl::StrFormat(
-            "`moment_rows` must be from 1 to %d for this data set, not %d.",
-            most, rows));
-  }
+  if (NamesRows(parameters))
+    DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
   if (Has(parameters, kCorrections) &&
       parameters.profile_directions >= parameters.rank) {
     return Refusal(
@@ -230,6 +224,58 @@ bool Uses(std::string_view field, const RunParameters& parameters,
          (parameters.shares.empty() || Has(parameters, kCorrections));
 }
 
+// Shares as they may be typed: decimals that add up to 1 may not quite do so as
+// they are stored. `check` is exact.
+bool AreShares(const RunParameters& parameters) {
+  double sum = 0;
+  for (const double share : parameters.shares) {
+    if (!(share >= 0 && share <= 1)) return false;
+    sum += share;
+  }
+  return parameters.shares.size() == kReleases && sum <= 1 + 1e-9;
+}
+
+// "items 0.3, co-ratings 0.6, profiles 0.1".
+std::string SharesText(const RunParameters& parameters) {
+  constexpr const char* kNames[kReleases] = {"items", "co-ratings", "profiles",
+                                             "residuals", "corrections"};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(parameters.shares.size(), kReleases);
+       ++i) {
+    if (parameters.shares[i] != 0) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[i], " ",
+                      FormatNumber(parameters.shares[i]));
+    }
+  }
+  return text;
+}
+
+std::string DirectionsText(const RunParameters& parameters) {
+  return absl::StrCat(parameters.profile_directions, " directions");
+}
+
+constexpr Knob kKnobs[] = {
+    {.name = "shares",
+     .field = 17,
+     .member = &RunParameters::shares,
+     .range = {.text = "five numbers from 0 to 1 whose sum is at most 1: of "
+                       "items, co-ratings, profiles, residuals and corrections",
+               .code = "share-out-of-range"},
+     .holds = AreShares,
+     .flag = {"--shares", "X,X,X,X,X",
+              "Only for ratings: shares of the run's cost for items, "
+              "co-ratings, profiles, residuals and corrections; 0 leaves a "
+              "release out [by the data set's size]"},
+     .line = {"shares of the cost", SharesText}},
+    {.name = "profile_directions",
+     .field = 18,
+     .member = &RunParameters::profile_directions,
+     .range = {.text = "1 or more", .code = "profile-directions-out-of-range"},
+     .flag = {"--profile-directions", "R",
+              "Only for ratings: number of directions of profiles for which "
+              "corrections are released [by the data set's size]"},
+     .line = {"corrections for", DirectionsText}}};
+
 }  // namespace
 
 extern const Mechanism kRatingsMechanism = {
@@ -240,6 +286,7 @@ extern const Mechanism kRatingsMechanism = {
     .check = Check,
     .stages = Stages,
     .uses = Uses,
+    .knobs = kKnobs,
 };
 
 }  // namespace dpnmf

@@ -1,6 +1,10 @@
 // "statistics": T rounds of S_A = sum h h' and S_B = sum u h' for a dictionary.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/digits.h"
 #include "common/privacy/mechanism.h"
 
 namespace dpnmf {
@@ -19,11 +23,84 @@ StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,
                                    Less(round, a), facts)}};
 }
 
+namespace {
+
+bool IsOutlierBound(const RunParameters& parameters) {
+  const double bound = parameters.outlier_bound;
+  return bound <= 1e6 && (parameters.outliers ? bound > 0 : bound >= 0);
+}
+
+std::string OutliersText(const RunParameters& parameters) {
+  if (!parameters.outliers) return "off";
+  return absl::StrCat("on, lambda ", FormatNumber(parameters.lambda),
+                      ", bound ", FormatNumber(parameters.outlier_bound));
+}
+
+constexpr Knob kKnobs[] = {
+    {.name = "outliers",
+     .field = 7,
+     .member = &RunParameters::outliers,
+     .zero_is_default = false,
+     .fits = true,
+     .flag = {"--outliers", "", "Whether sparse outliers are separated"},
+     .line = {"outliers", OutliersText}},
+    {.name = "lambda",
+     .field = 8,
+     .member = &RunParameters::lambda,
+     .range = {.most = 1e6,
+               .text = "from 0 to 1e6, in units of the data",
+               .code = "lambda-out-of-range"},
+     .zero_is_default = false,
+     .fits = true,
+     .flag = {"--lambda", "L",
+              "Residual above which an entry is an outlier [2 c/sqrt(D), where "
+              "c is the bound of a column]"}},
+    {.name = "outlier_bound",
+     .field = 9,
+     .member = &RunParameters::outlier_bound,
+     .range = {.text = "above 0 and at most 1e6, in units of the data (or 0 "
+                       "with `outliers` off)",
+               .code = "outlier-bound-out-of-range"},
+     .holds = IsOutlierBound,
+     .zero_is_default = false,
+     .fits = true,
+     .flag = {"--outlier-bound", "M",
+              "Largest outlier [the bound of a column]"}},
+    {.name = "inner_iterations",
+     .field = 10,
+     .member = &RunParameters::inner_iterations,
+     .range = {.least = 1,
+               .most = 1000,
+               .text = "from 1 to 1000",
+               .code = "inner-iterations-out-of-range",
+               .advice = "; the usual value is 10"},
+     .fits = true,
+     .flag = {"--inner-iterations", "N",
+              "Sweeps of the curator's H step in a round [10]"},
+     .line = {"inner iterations"}},
+    {.name = "share_of_a",
+     .field = 11,
+     .member = &RunParameters::share_of_a,
+     .range = kShareRange,
+     .flag = {"--share-of-a", "X",
+              "Share of a round's cost that is spent on A [0.1]"},
+     .line = {"share of A"}}};
+
+}  // namespace
+
+std::span<const Knob> KnobsOfEveryRun() { return kKnobs; }
+
+bool FitUses(std::string_view field) {
+  return field == "initialisation" ||
+         std::any_of(
+             std::begin(kKnobs), std::end(kKnobs),
+             [&](const Knob& knob) { return knob.fits && knob.name == field; });
+}
+
 bool StatisticsUse(std::string_view field, const RunParameters&,
                    const DatasetFacts&) {
-  return IsOneOf(field, {"initialisation", "rounds", "outliers", "lambda",
-                         "outlier_bound", "inner_iterations", "share_of_a",
-                         "step_size", "steps_per_round"});
+  return FitUses(field) || IsOneOf(field, {"rounds", "share_of_a", "step_size",
+                                           "steps_per_round"});
 }
 
 namespace {
@@ -45,6 +122,7 @@ extern const Mechanism kStatisticsMechanism = {
     .check = CheckNothing,
     .stages = Stages,
     .uses = StatisticsUse,
+    .knobs = kKnobs,
     .forecast_by = ForecastBy::kAveragedProducts,
     .forecast_part = "B",
 };

@@ -7,11 +7,13 @@ import hashlib
 import json
 import numbers
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from google.protobuf import json_format
 
+from dpnmf._knobs import KNOBS, Knobs
 from dpnmf.errors import InputError
 from dpnmf.results import Dataset, Matrix
 from dpnmf.v1 import analyst_pb2
@@ -20,7 +22,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclasses.dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Knobs):
     """What may be said about a run besides data set, rank and epsilon. None is
     the server's default; `dpnmf train --help` explains."""
 
@@ -32,10 +34,6 @@ class RunOptions:
     outliers: bool = False
     outlier_threshold: float | None = None  # lambda
     outlier_bound: float | None = None
-    inner_iterations: int | None = None
-    share_of_a: float | None = None
-    moment_rows: int | None = None
-    share_of_moments: float | None = None
     step_size: float | None = None
     steps_per_round: int | None = None
     hopeless: bool = False
@@ -62,6 +60,13 @@ def real(name: str, value: Any, code: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0:
         raise InputError(code, f"`{name}` must be a number above 0, and is {value!r}.")
     return float(value)
+
+
+def reals(name: str, values: Any, code: str) -> list[float]:
+    found = list(values) if isinstance(values, Iterable) else []
+    if not found or any(isinstance(value, bool) or not isinstance(value, numbers.Real) for value in found):
+        raise InputError(code, f"`{name}` must be a list of numbers, and is {values!r}.")
+    return [float(value) for value in found]
 
 
 def start_of(init: Any, features: int, rank: int) -> Matrix:
@@ -94,23 +99,22 @@ def specification_of(
     parameters.mechanism = options.mechanism
     parameters.adjacency = guarantee.adjacency
     parameters.conversion = guarantee.conversion
-    for target, field, code in (
-        (parameters, "rounds", "rounds-out-of-range"),
-        (parameters, "inner_iterations", "inner-iterations-out-of-range"),
-        (parameters, "moment_rows", "moment-rows-out-of-range"),
-        (learner, "steps_per_round", "steps-out-of-range"),
-    ):
+    rows = [(parameters, field, kind, code) for field, (kind, code) in KNOBS.items()]
+    rows += [
+        (parameters, "rounds", "whole", "rounds-out-of-range"),
+        (learner, "steps_per_round", "whole", "steps-out-of-range"),
+        (learner, "step_size", "real", "step-size-out-of-range"),
+    ]
+    for target, field, kind, code in rows:
         value = getattr(options, field)
-        if value is not None:
+        if value is None:
+            continue
+        if kind == "whole":
             setattr(target, field, whole(field, value, 1, code))
-    for target, field, code in (
-        (parameters, "share_of_a", "share-out-of-range"),
-        (parameters, "share_of_moments", "share-out-of-range"),
-        (learner, "step_size", "step-size-out-of-range"),
-    ):
-        value = getattr(options, field)
-        if value is not None:
+        elif kind == "real":
             setattr(target, field, real(field, value, code))
+        else:
+            getattr(target, field).extend(reals(field, value, code))
     if options.outliers:
         bound = dataset.column_bound
         threshold = options.outlier_threshold
