@@ -112,16 +112,17 @@ MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
        .has_priors = specification.priors_size() > 0});
 }
 
-// Fills in defaults, first those of every run, where the specification has 0.
-// Changes nothing for a mechanism or for facts that PlanFor refuses.
+// Fills in the defaults of every run and those of its mechanism, where the
+// specification has 0 and PlanFor does not refuse the mechanism or the facts.
 void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   const Mechanism* const mechanism = Mechanisms().Find(run->mechanism());
   const absl::StatusOr<DatasetFacts> facts = FactsOf(dataset);
   absl::StatusOr<RunParameters> parameters = FromProto(*run);
-  if (mechanism == nullptr || !facts.ok() || !parameters.ok()) return;
+  if (!parameters.ok()) return;
   for (const Knob& knob : KnobsOfEveryRun())
     if (IsZero(knob, *parameters)) SetDefault(knob, &*parameters);
-  mechanism->fill_defaults(*facts, &*parameters);
+  if (mechanism != nullptr && facts.ok())
+    mechanism->fill_defaults(*facts, &*parameters);
   *run = dpnmf::ToProto(*parameters);
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,77 +49,61 @@ absl::Status CheckMechanism(const std::string& name) {
                    "; to measure how well W fits, run 'dpnmf objective RUN'."));
 }
 
-bool IsGiven(const TypedKnob& typed) {
-  return typed.word == "on" || typed.whole.has_value() ||
-         typed.real.has_value() || !typed.list.empty();
-}
-
-bool IsGiven(std::string_view knob, const RunFlags& flags) {
-  const auto typed = flags.knobs.find(knob);
-  return typed != flags.knobs.end() && IsGiven(typed->second);
-}
-
 bool IsGiven(const Knob& knob, const RunFlags& flags) {
-  return *knob.flag.name != '\0' && IsGiven(knob.name, flags);
+  const auto typed = flags.knobs.find(knob.name);
+  if (typed == flags.knobs.end()) return false;
+  return std::visit(
+      []<typename T>(const T& value) {
+        if constexpr (std::is_same_v<T, std::string>)
+          return value == "on";
+        else if constexpr (std::is_same_v<T, std::vector<double>>)
+          return !value.empty();
+        else
+          return value.has_value();
+      },
+      typed->second);
 }
 
-// The place of a value that is typed for a knob of type T.
-template <typename T, typename Typed>
-auto* PlaceOf(Typed* typed) {
-  if constexpr (std::is_same_v<T, bool>) return &typed->word;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return &typed->whole;
-  if constexpr (std::is_same_v<T, double>) return &typed->real;
-  if constexpr (std::is_same_v<T, std::vector<double>>) return &typed->list;
-}
-
-template <typename T>
-T ValueOf(const TypedKnob& typed) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return typed.word == "on";
-  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-    return typed.list;
-  } else {
-    return PlaceOf<T>(&typed)->value_or(0);
+// Sets all knobs and nothing else: to what was typed, else to 0.
+RunParameters TypedKnobs(const RunFlags& flags) {
+  RunParameters parameters;
+  for (const Knob* knob : Knobs()) {
+    std::visit(
+        [&]<typename T>(T RunParameters::*member) {
+          T& value = parameters.*member = {};
+          if (!IsGiven(*knob, flags)) return;
+          const TypedKnob& typed = flags.knobs.at(knob->name);
+          if constexpr (std::is_same_v<T, bool>)
+            value = true;
+          else if constexpr (std::is_same_v<T, std::vector<double>>)
+            value = std::get<T>(typed);
+          else
+            value = *std::get<std::optional<T>>(typed);
+        },
+        knob->member);
   }
+  return parameters;
 }
 
 Flag FlagOf(const Knob& knob, RunFlags* flags) {
   TypedKnob& typed = flags->knobs[knob.name];
-  FlagRules rules = {.value = knob.flag.value};
-  if (std::holds_alternative<bool RunParameters::*>(knob.member)) {
-    typed.word = "off";
-    rules = {.one_of = "on|off", .shown = true};
-  }
   return std::visit(
       [&]<typename T>(T RunParameters::*) {
-        return Flag(knob.flag.name, PlaceOf<T>(&typed), knob.flag.help, rules);
+        if constexpr (std::is_same_v<T, bool>) {
+          return Flag(knob.flag.name, &typed.emplace<std::string>("off"),
+                      knob.flag.help, {.one_of = "on|off", .shown = true});
+        } else {
+          using Typed =
+              std::conditional_t<std::is_same_v<T, std::vector<double>>, T,
+                                 std::optional<T>>;
+          return Flag(knob.flag.name, &typed.emplace<Typed>(), knob.flag.help,
+                      {.value = knob.flag.value});
+        }
       },
       knob.member);
 }
 
-// Only the knobs are of use.
-RunParameters TypedParameters(const RunFlags& flags) {
-  RunParameters parameters;
-  SetTypedKnobs(flags, &parameters);
-  return parameters;
-}
-
-// A whole number that is too large the server refuses, which knows the data
-// set.
-absl::Status CheckTypedKnobs(const RunFlags& flags) {
-  const RunParameters typed = TypedParameters(flags);
-  for (const Knob* knob : Knobs()) {
-    if (!knob->zero_is_default || !IsGiven(*knob, flags)) continue;
-    const bool is_whole =
-        std::holds_alternative<std::uint32_t RunParameters::*>(knob->member);
-    if (is_whole ? IsZero(*knob, typed) : !Holds(*knob, typed))
-      return RefuseRange(*knob, knob->flag.name);
-  }
-  return absl::OkStatus();
-}
-
-// On the wire 0 stands for a default, so a 0 that was typed stops here. What is
-// too large the server refuses.
+// On the wire 0 stands for a default, so a 0 that was typed stops here.
 absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.rank == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
@@ -134,7 +117,14 @@ absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
     return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
                    "`--step-size` must be above 0 and at most 2.");
-  return CheckTypedKnobs(flags);
+  const RunParameters typed = TypedKnobs(flags);
+  for (const Knob* knob : Knobs()) {
+    if (IsGiven(*knob, flags) &&
+        (!IsInRange(*knob, typed) ||
+         (knob->range.zero_is_default && IsZero(*knob, typed))))
+      return RefuseRange(*knob, knob->flag.name);
+  }
+  return absl::OkStatus();
 }
 
 // The first flag that was given and whose field `plays_part` denies; empty if
@@ -142,21 +132,21 @@ absl::Status CheckNumbers(const RunFlags& flags) {
 std::string UnusedFlag(
     const RunFlags& flags,
     const std::function<bool(std::string_view field)>& plays_part) {
-  struct Row {
+  for (const Knob* knob : Knobs())
+    if (IsGiven(*knob, flags) && !plays_part(knob->name))
+      return knob->flag.name;
+  const struct {
     std::string_view flag, field;
     bool given;
-  };
-  std::vector<Row> all = {{"--init", "initialisation", flags.init != "random"}};
-  for (const Knob* knob : Knobs())
-    all.push_back({knob->flag.name, knob->name, IsGiven(*knob, flags)});
-  const Row learner[] = {
+  } all[] = {
+      {"--init", "initialisation", flags.init != "random"},
       {"--non-negative", "non_negative", flags.non_negative},
       {"--loss", "loss", flags.law.loss == "kl"},
       {"--sparse", "sparseness", flags.law.sparse.has_value()},
       {"--step-size", "step_size", flags.step_size.has_value()},
       {"--steps-per-round", "steps_per_round",
-       flags.steps_per_round.has_value()}};
-  all.insert(all.end(), std::begin(learner), std::end(learner));
+       flags.steps_per_round.has_value()},
+  };
   for (const auto& [flag, field, given] : all)
     if (given && !plays_part(field)) return std::string(flag);
   return "";
@@ -171,11 +161,10 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   if (mechanism == nullptr) return absl::OkStatus();
   DatasetFacts facts;
   facts.features = dataset.features();
-  RunParameters parameters = TypedParameters(flags);
-  if (parameters.moment_rows == 0) {
+  RunParameters parameters = TypedKnobs(flags);
+  if (parameters.moment_rows == 0)
     parameters.moment_rows = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(facts.features, kMaxMomentRows));
-  }
   const auto unused_of = [&](std::uint32_t rounds) {
     parameters.rounds = rounds;
     return UnusedFlag(flags, [&](std::string_view field) {
@@ -244,18 +233,6 @@ std::string MechanismHelp() {
   return help;
 }
 
-void SetTypedKnobs(const RunFlags& flags, RunParameters* parameters) {
-  for (const Knob* knob : Knobs()) {
-    const auto typed = flags.knobs.find(knob->name);
-    std::visit(
-        [&]<typename T>(T RunParameters::*member) {
-          parameters->*member =
-              typed == flags.knobs.end() ? T{} : ValueOf<T>(typed->second);
-        },
-        knob->member);
-  }
-}
-
 std::vector<Flag> FlagsOfRun(RunFlags* flags) {
   static const std::string mechanisms = MechanismHelp();
   std::vector<Flag> table = {
@@ -285,24 +262,18 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
            {.value = "NAME", .shown = true}),
   };
-  const Flag rows(
-      "--rows", &flags->rows,
-      "Only for moments: file with the features of the second moment, fewer "
-      "than all and at most 1024: numbers from 0, one on each line [those with "
-      "the largest mean]",
-      {.value = "FILE"});
-  const Flag non_negative(
-      "--non-negative", &flags->non_negative,
-      "Only for ratings: an item model with non-negative parts, which are "
-      "easier to interpret (`dpnmf top`); its predictions are a little worse");
-  for (const Mechanism* mechanism : Mechanisms().rows()) {
-    for (const Knob& knob : mechanism->knobs) {
-      if (*knob.flag.name != '\0') table.push_back(FlagOf(knob, flags));
-      if (knob.name == "moment_rows") table.push_back(rows);
-    }
-    if (mechanism->for_ratings) table.push_back(non_negative);
-  }
+  for (const Knob* knob : Knobs())
+    if (*knob->flag.name != '\0') table.push_back(FlagOf(*knob, flags));
   const std::vector<Flag> rest = {
+      Flag("--rows", &flags->rows,
+           "Only for moments: file with the features of the second moment, "
+           "fewer than all and at most 1024: numbers from 0, one on each line "
+           "[those with the largest mean]",
+           {.value = "FILE"}),
+      Flag("--non-negative", &flags->non_negative,
+           "Only for ratings: an item model with non-negative parts, which are "
+           "easier to interpret (`dpnmf top`); its predictions are a little "
+           "worse"),
       Flag("--init", &flags->init,
            "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
            "known to everybody)",
@@ -320,9 +291,8 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Start the run even if no part of it can be expected to be "
            "reliable"),
   };
-  const std::vector<Flag> law = FlagsOfLaw(&flags->law);
   table.insert(table.end(), rest.begin(), rest.end());
-  table.insert(table.end(), law.begin(), law.end());
+  for (const Flag& flag : FlagsOfLaw(&flags->law)) table.push_back(flag);
   return table;
 }
 
@@ -334,19 +304,23 @@ double DefaultLambda(const v1::Dataset& dataset) {
 v1::RunSpecification SpecificationOf(const RunFlags& flags,
                                      const v1::Dataset& dataset) {
   v1::RunSpecification specification;
+  RunParameters run = TypedKnobs(flags);
+  run.dataset = flags.dataset;
+  run.rank = flags.rank.value_or(0);
+  run.rounds = flags.rounds.value_or(0);
+  run.epsilon = flags.epsilon;
+  run.delta = flags.delta.value_or(dataset.guarantee().delta());
+  run.mechanism = flags.mechanism;
+  if (run.outliers && !IsGiven(KnobOf(&RunParameters::lambda), flags))
+    run.lambda = DefaultLambda(dataset);
+  if (run.outliers && !IsGiven(KnobOf(&RunParameters::outlier_bound), flags))
+    run.outlier_bound = dataset.column_bound();
+  // A repeated request must have the bytes of the first, and every client has
+  // sent this default.
+  if (run.inner_iterations == 0)
+    run.inner_iterations = RunParameters().inner_iterations;
   v1::RunParameters* parameters = specification.mutable_parameters();
-  parameters->set_dataset(flags.dataset);
-  parameters->set_rank(flags.rank.value_or(0));
-  parameters->set_rounds(flags.rounds.value_or(0));
-  parameters->set_epsilon(flags.epsilon);
-  parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
-  parameters->set_mechanism(flags.mechanism);
-  RunParameters knobs = TypedParameters(flags);
-  if (knobs.outliers && !IsGiven("lambda", flags))
-    knobs.lambda = DefaultLambda(dataset);
-  if (knobs.outliers && !IsGiven("outlier_bound", flags))
-    knobs.outlier_bound = dataset.column_bound();
-  WriteKnobs(knobs, parameters);
+  *parameters = ToProto(run);
   parameters->set_adjacency(dataset.guarantee().adjacency());
   parameters->set_conversion(dataset.guarantee().conversion());
   v1::LearnerOptions* learner = specification.mutable_learner();
@@ -381,8 +355,12 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
                    "`--init` must be random or public:FILE.");
   }
-  if (!IsGiven("outliers", flags) &&
-      (IsGiven("lambda", flags) || IsGiven("outlier_bound", flags))) {
+  const auto is_given = [&](auto member) {
+    return IsGiven(KnobOf(member), flags);
+  };
+  if (!is_given(&RunParameters::outliers) &&
+      (is_given(&RunParameters::lambda) ||
+       is_given(&RunParameters::outlier_bound))) {
     return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
                    "`--lambda` and `--outlier-bound` need --outliers on.");
   }

@@ -7,24 +7,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/flags/law_flags.h"
 #include "client/session/client.h"
 #include "common/cli/program.h"
-#include "common/privacy/run_plan.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::cli {
 
-// The value of a knob as typed; empty if it was not given.
-struct TypedKnob {
-  std::string word;  // of a bool
-  std::optional<std::uint32_t> whole;
-  std::optional<double> real;
-  std::vector<double> list;
-};
+// Value of a knob as typed; the word, on or off, is of a bool.
+using TypedKnob = std::variant<std::string, std::optional<std::uint32_t>,
+                               std::optional<double>, std::vector<double>>;
 
 // Flags as typed; those not given come from the data set or from the defaults.
 struct RunFlags {
@@ -35,7 +31,8 @@ struct RunFlags {
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
-  // By the name of the row (common/privacy/knob.h); else the server's defaults.
+  // By Knob::name; those not given are the server's defaults, or DefaultLambda
+  // and the column bound.
   std::map<std::string_view, TypedKnob> knobs;
   std::string rows;  // a file; else by the mean
   std::string init = "random";
@@ -50,9 +47,6 @@ struct RunFlags {
 
 // `flags` outlives the table.
 std::vector<Flag> FlagsOfRun(RunFlags* flags);
-
-// Sets all knobs: to what was typed, else to 0.
-void SetTypedKnobs(const RunFlags& flags, RunParameters* parameters);
 
 // Help of --mechanism: the names that it takes, with a few words on each.
 std::string MechanismHelp();

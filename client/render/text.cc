@@ -70,18 +70,14 @@ bool PlaysPart(std::string_view field, const RunParameters& parameters) {
 
 void AddSpecificationLines(const v1::RunSpecification& specification,
                            Lines* lines) {
-  const v1::RunParameters& message = specification.parameters();
-  RunParameters parameters;
-  parameters.mechanism = message.mechanism();
-  parameters.rounds = message.rounds();
-  ReadKnobs(message, &parameters);
-  lines->insert(lines->end(), {{"data set", message.dataset()},
-                               {"rank", absl::StrCat(message.rank())},
-                               {"rounds", absl::StrCat(message.rounds())},
-                               {"mechanism", message.mechanism()}});
+  const RunParameters parameters = ValuesOf(specification.parameters());
+  lines->insert(lines->end(), {{"data set", parameters.dataset},
+                               {"rank", absl::StrCat(parameters.rank)},
+                               {"rounds", absl::StrCat(parameters.rounds)},
+                               {"mechanism", parameters.mechanism}});
   for (const Knob* knob : Knobs()) {
-    if (*knob->line.label != '\0' && PlaysPart(knob->name, parameters))
-      lines->push_back({knob->line.label, TextOf(*knob, parameters)});
+    if (knob->line.text != nullptr && PlaysPart(knob->name, parameters))
+      lines->push_back({knob->line.label, knob->line.text(parameters)});
   }
   if (specification.learner().non_negative())
     lines->push_back({"item model", "non-negative"});

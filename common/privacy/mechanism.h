@@ -15,14 +15,15 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/base/name_table.h"
-#include "common/privacy/knob.h"
 #include "common/privacy/mu_squared.h"
 #include "common/privacy/run_plan.h"
 
@@ -54,6 +55,52 @@ enum class ForecastBy {
 struct RoundsRange {
   std::uint32_t least = 1;
   std::uint32_t most = kMaxRounds;
+};
+
+using KnobMember =
+    std::variant<bool RunParameters::*, std::uint32_t RunParameters::*,
+                 double RunParameters::*, std::vector<double> RunParameters::*>;
+
+// The numbers that a knob takes, or all entries of one that is a list. NaN is
+// outside.
+struct KnobRange {
+  // A refusal is "`NAME` must be TEXT.", with the reason code.
+  std::string_view text = "";
+  std::string_view code = "";
+  double least = 0;
+  double most = std::numeric_limits<double>::max();
+  bool excludes_ends = false;
+  // On the wire 0 stands for the default, so nobody may type it.
+  bool zero_is_default = true;
+  // If not null, tells in place of `least` and `most` if the value is good.
+  bool (*is_good)(const RunParameters& parameters) = nullptr;
+};
+
+// A share of a cost.
+inline constexpr KnobRange kShareRange = {.text = "strictly between 0 and 1",
+                                          .code = "share-out-of-range",
+                                          .most = 1,
+                                          .excludes_ends = true};
+
+// A parameter of a run that mechanisms read, declared once, as a row beside the
+// mechanism that brings it. The flag of `dpnmf plan` and `train`, refusals, the
+// default, the hash of the run and the line of `dpnmf show` follow from the
+// row.
+struct Knob {
+  std::string_view name;  // of its field on the wire
+  int field = 0;          // number of that field; orders the hash
+  KnobMember member;      // its initializer is the default
+  KnobRange range = {};
+  struct {
+    const char* name = "";   // "--NAME"; if empty, there is no flag
+    const char* value = "";  // name of the value in help; a bool is on or off
+    const char* help = "";   // ends with the default, as [10]
+  } flag = {};
+  struct {
+    const char* label = "";
+    // If null, there is no line.
+    std::string (*text)(const RunParameters& parameters) = nullptr;
+  } line = {};
 };
 
 // Functions are pure and thread-safe.
@@ -88,8 +135,8 @@ struct Mechanism {
   // Numbers of rounds that a run may have, before the data set's own limit.
   RoundsRange (*rounds)(const RunParameters& parameters,
                         const DatasetFacts& facts);
-  // The parameters that only this mechanism reads, where more than their own
-  // ranges counts. INVALID_ARGUMENT. The common ones have been checked.
+  // The parameters that only this mechanism reads, where more than their ranges
+  // counts. INVALID_ARGUMENT. The common ones have been checked.
   absl::Status (*check)(const RunParameters& parameters,
                         const DatasetFacts& facts);
   // The stages in order, on lattices for q_h = q_u = bits. Costs of all rounds
@@ -101,8 +148,8 @@ struct Mechanism {
   // plays a part in the run. Reads only rounds, moment_rows and shares.
   bool (*uses)(std::string_view field, const RunParameters& parameters,
                const DatasetFacts& facts);
-  // The knobs that this mechanism brings. Their ranges are checked in each of
-  // its runs.
+  // Parameters that this mechanism brings. Their ranges are checked in each of
+  // its runs, before `check`.
   std::span<const Knob> knobs = {};
 
   ForecastBy forecast_by = ForecastBy::kNothing;
@@ -121,9 +168,26 @@ const NameTable<Mechanism>& Mechanisms();
 
 // Knobs of all mechanisms, in the order of help and text.
 std::vector<const Knob*> Knobs();
-// Those that every run carries, whether its mechanism reads them or not: a 0
-// stands for the default. statistics.cc.
+// Knobs that every run carries, whether or not its mechanism reads them.
+// statistics.cc.
 std::span<const Knob> KnobsOfEveryRun();
+// Those of them that the fit of each person's h to W reads.
+std::span<const Knob> KnobsOfFit();
+// The first row of the member; there must be one.
+const Knob& KnobOf(KnobMember member);
+
+// 0, off or an empty list.
+bool IsZero(const Knob& knob, const RunParameters& parameters);
+// A whole number, the bits of a double, or the length and the bits of a list.
+std::vector<std::uint64_t> WordsOf(const Knob& knob,
+                                   const RunParameters& parameters);
+void SetDefault(const Knob& knob, RunParameters* parameters);
+bool IsInRange(const Knob& knob, const RunParameters& parameters);
+// INVALID_ARGUMENT with the knob's code; `name` as the sentence has it.
+absl::Status RefuseRange(const Knob& knob, std::string_view name);
+// Refuses the first knob that is out of its range.
+absl::Status CheckKnobs(std::span<const Knob> knobs,
+                        const RunParameters& parameters);
 
 // False if no mechanism has the name.
 bool MechanismHas(std::string_view name, bool Mechanism::*property);
@@ -143,6 +207,7 @@ RoundsRange AnyRounds(const RunParameters& parameters,
                       const DatasetFacts& facts);
 absl::Status CheckNothing(const RunParameters& parameters,
                           const DatasetFacts& facts);
+
 // floor(share * whole), share in (0, 1] cut to 48 bits.
 MuSquared ShareOf(MuSquared whole, double share);
 // whole - part; part <= whole.
@@ -160,6 +225,9 @@ Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
 // Checks moment_rows against the data set. moments.cc.
 absl::Status CheckMomentRows(const RunParameters& parameters,
                              const DatasetFacts& facts);
+// Checks all parameters of `moments` and `aimed`. moments.cc.
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts);
 // S_v, published as "mean". moments.cc.
 StageDraft StageOfMean(MuSquared allowance, int bits,
                        const DatasetFacts& facts);

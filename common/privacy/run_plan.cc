@@ -381,8 +381,8 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
                          MechanismNamed(parameters.mechanism));
   DPNMF_RETURN_IF_ERROR(CheckFits(*mechanism, facts));
   DPNMF_RETURN_IF_ERROR(CheckKnobs(KnobsOfEveryRun(), parameters));
-  DPNMF_RETURN_IF_ERROR(mechanism->check(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckKnobs(mechanism->knobs, parameters));
+  DPNMF_RETURN_IF_ERROR(mechanism->check(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckRounds(*mechanism, parameters, facts));
   return CheckPolicy(parameters, facts);
 }

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <type_traits>
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 namespace {
@@ -165,71 +161,6 @@ v1::Epsilons ToProto(const Epsilons& epsilons) {
   return message;
 }
 
-namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-
-// Aborts if the message has no field of the knob.
-const FieldDescriptor* FieldOf(const Knob& knob, const Message& message) {
-  const FieldDescriptor* const field =
-      message.GetDescriptor()->FindFieldByNumber(knob.field);
-  if (field != nullptr && field->name() == knob.name) return field;
-  std::fprintf(stderr, "the message has no field %s = %d\n",
-               std::string(knob.name).c_str(), knob.field);
-  std::abort();
-}
-
-template <typename T>
-void Write(const T& value, const FieldDescriptor* field, Message* message) {
-  const google::protobuf::Reflection& by = *message->GetReflection();
-  if constexpr (std::is_same_v<T, bool>) {
-    by.SetBool(message, field, value);
-  } else if constexpr (std::is_same_v<T, std::uint32_t>) {
-    by.SetUInt32(message, field, value);
-  } else if constexpr (std::is_same_v<T, double>) {
-    by.SetDouble(message, field, value);
-  } else {
-    by.ClearField(message, field);
-    for (const double entry : value) by.AddDouble(message, field, entry);
-  }
-}
-
-template <typename T>
-void Read(const Message& message, const FieldDescriptor* field, T* value) {
-  const google::protobuf::Reflection& by = *message.GetReflection();
-  if constexpr (std::is_same_v<T, bool>) {
-    *value = by.GetBool(message, field);
-  } else if constexpr (std::is_same_v<T, std::uint32_t>) {
-    *value = by.GetUInt32(message, field);
-  } else if constexpr (std::is_same_v<T, double>) {
-    *value = by.GetDouble(message, field);
-  } else {
-    value->clear();
-    for (int i = 0; i < by.FieldSize(message, field); ++i)
-      value->push_back(by.GetRepeatedDouble(message, field, i));
-  }
-}
-
-}  // namespace
-
-void WriteKnobs(const RunParameters& parameters, Message* message) {
-  for (const Knob* knob : Knobs()) {
-    const FieldDescriptor* const field = FieldOf(*knob, *message);
-    std::visit([&](auto member) { Write(parameters.*member, field, message); },
-               knob->member);
-  }
-}
-
-void ReadKnobs(const Message& message, RunParameters* parameters) {
-  for (const Knob* knob : Knobs()) {
-    const FieldDescriptor* const field = FieldOf(*knob, message);
-    std::visit(
-        [&](auto member) { Read(message, field, &(parameters->*member)); },
-        knob->member);
-  }
-}
-
 v1::RunParameters ToProto(const RunParameters& parameters) {
   v1::RunParameters message;
   message.set_dataset(parameters.dataset);
@@ -238,13 +169,23 @@ v1::RunParameters ToProto(const RunParameters& parameters) {
   message.set_epsilon(parameters.epsilon);
   message.set_delta(parameters.delta);
   message.set_mechanism(parameters.mechanism);
+  message.set_outliers(parameters.outliers);
+  message.set_lambda(parameters.lambda);
+  message.set_outlier_bound(parameters.outlier_bound);
+  message.set_inner_iterations(parameters.inner_iterations);
+  message.set_share_of_a(parameters.share_of_a);
   message.set_adjacency(ToProto(parameters.adjacency));
   message.set_conversion(ToProto(parameters.conversion));
-  WriteKnobs(parameters, &message);
+  message.set_moment_rows(parameters.moment_rows);
+  message.set_share_of_moments(parameters.share_of_moments);
+  message.set_share_of_mean(parameters.share_of_mean);
+  message.mutable_shares()->Add(parameters.shares.begin(),
+                                parameters.shares.end());
+  message.set_profile_directions(parameters.profile_directions);
   return message;
 }
 
-absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
+RunParameters ValuesOf(const v1::RunParameters& message) {
   RunParameters parameters;
   parameters.dataset = message.dataset();
   parameters.rank = message.rank();
@@ -252,10 +193,24 @@ absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
   parameters.epsilon = message.epsilon();
   parameters.delta = message.delta();
   parameters.mechanism = message.mechanism();
+  parameters.outliers = message.outliers();
+  parameters.lambda = message.lambda();
+  parameters.outlier_bound = message.outlier_bound();
+  parameters.inner_iterations = message.inner_iterations();
+  parameters.share_of_a = message.share_of_a();
+  parameters.moment_rows = message.moment_rows();
+  parameters.share_of_moments = message.share_of_moments();
+  parameters.share_of_mean = message.share_of_mean();
+  parameters.shares.assign(message.shares().begin(), message.shares().end());
+  parameters.profile_directions = message.profile_directions();
+  return parameters;
+}
+
+absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
+  RunParameters parameters = ValuesOf(message);
   DPNMF_ASSIGN_OR_RETURN(parameters.adjacency, FromProto(message.adjacency()));
   DPNMF_ASSIGN_OR_RETURN(parameters.conversion,
                          FromProto(message.conversion()));
-  ReadKnobs(message, &parameters);
   return parameters;
 }
 

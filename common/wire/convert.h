@@ -10,7 +10,6 @@
 #include "common/privacy/stored_sums.h"
 #include "dpnmf/v1/curator.pb.h"
 #include "dpnmf/v1/privacy.pb.h"
-#include "google/protobuf/message.h"
 
 namespace dpnmf {
 
@@ -46,12 +45,8 @@ v1::StagePlan ToProto(const StagePlan& stage, const DatasetFacts& facts);
 
 v1::RunParameters ToProto(const RunParameters& parameters);
 absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& parameters);
-// All knobs (common/privacy/knob.h) to and from the fields of the message that
-// have their names and numbers.
-void WriteKnobs(const RunParameters& parameters,
-                google::protobuf::Message* message);
-void ReadKnobs(const google::protobuf::Message& message,
-               RunParameters* parameters);
+// The same without adjacency and conversion, which may be malformed.
+RunParameters ValuesOf(const v1::RunParameters& parameters);
 
 // `users` (N or N0) turns deviations of sums into those of A and B.
 absl::StatusOr<v1::RunPlan> ToProto(const RunPlan& plan,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -32,193 +33,42 @@ absl::Status Damaged(const std::string& problem) {
                    "; restore the data set from a backup or import it again."));
 }
 
-// A rating in units: |units| <= kLargestRatingUnits.
-std::int32_t Units(const FileJson& value) {
-  const bool whole = value.is_number_integer();
-  const bool small =
-      whole &&
-      (value.is_number_unsigned()
-           ? WholeNumberOf(value) <= std::uint64_t{kLargestRatingUnits}
-           : value.get<std::int64_t>() >= -std::int64_t{kLargestRatingUnits});
-  if (!small) throw std::invalid_argument("a number is not a rating");
-  return value.get<std::int32_t>();
+void ListScale(JsonFields& json, RatingScale& scale) {
+  json.Required("low_units", scale.low_units);
+  json.Required("high_units", scale.high_units);
+  json.Required("item_features", scale.item_features);
 }
 
-JsonField<RatingScale> UnitsField(const char* name,
-                                  std::int32_t RatingScale::*member) {
-  JsonField<RatingScale> field = Required<RatingScale>(name, member);
-  field.read = [=](const FileJson& json, RatingScale* scale) {
-    scale->*member = Units(json);
-  };
-  return field;
-}
-
-JsonFields<RatingScale> FieldsOfScale() {
-  JsonField<RatingScale> item_features =
-      Required<RatingScale>("item_features", &RatingScale::item_features);
-  item_features.read = [](const FileJson& json, RatingScale* scale) {
-    const std::uint64_t count = WholeNumberOf(json);
-    if (count > kMostItemFeatures)
-      throw std::invalid_argument("item_features is out of range");
-    scale->item_features = static_cast<std::uint32_t>(count);
-  };
-  return {UnitsField("low_units", &RatingScale::low_units),
-          UnitsField("high_units", &RatingScale::high_units), item_features};
-}
-
-JsonFields<ClassFacts> FieldsOfClasses() {
-  JsonField<ClassFacts> sizes =
-      Optional<ClassFacts>("sizes", &ClassFacts::sizes);
-  sizes.read = [](const FileJson& json, ClassFacts* classes) {
-    for (const FileJson& size : json)
-      classes->sizes.push_back(WholeNumberOf(size));
-    if (classes->sizes.size() != classes->names.size())
-      throw std::invalid_argument("its classes and their sizes differ");
-  };
-  return {Required<ClassFacts>("names", &ClassFacts::names), sizes};
-}
-
-JsonFields<EntryRange> FieldsOfRange() {
-  return {Required<EntryRange>("low", &EntryRange::low),
-          Required<EntryRange>("high", &EntryRange::high),
-          Required<EntryRange>("integers", &EntryRange::integers)};
-}
-
-// Below 0 where the column bound is large and people are many.
-int BitsOfSums(const FileJson& bits) {
-  constexpr std::int64_t kMostBits = 64;
-  const std::int64_t value =
-      bits.is_number_unsigned()
-          ? static_cast<std::int64_t>(
-                std::min<std::uint64_t>(WholeNumberOf(bits), kMostBits))
-          : bits.get_ref<const FileJson::number_integer_t&>();
-  return static_cast<int>(std::max(value, -kMostBits));
-}
-
-std::vector<std::uint32_t> RowsOfSums(const FileJson& json) {
-  if (!json.is_array()) throw std::invalid_argument("sums_rows are not a list");
-  std::vector<std::uint32_t> rows;
-  for (const FileJson& row : json) {
-    rows.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        WholeNumberOf(row), std::numeric_limits<std::uint32_t>::max())));
-  }
-  if (rows.empty()) throw std::invalid_argument("sums_rows names no feature");
-  return rows;
-}
-
-struct File : DatasetDescription {
-  Digest fingerprint{};
-};
-
-JsonField<File> DigestField(const char* name, Digest File::*member) {
-  return {
-      name,
-      [=](const FileJson& json, File* file) {
-        const auto digest = DigestOfHex(json.get<std::string>());
-        if (!digest.has_value())
-          throw std::invalid_argument(absl::StrCat("unknown value of ", name));
-        file->*member = *digest;
-      },
-      [=](const File& file) { return FileJson(HexOf(file.*member)); }};
-}
-
-JsonField<File> PartitionsField() {
-  return {"partitions",
-          [](const FileJson& json, File* file) {
-            const auto partitions = ParsePartitions(json.get<std::string>());
-            if (!partitions.has_value())
-              throw std::invalid_argument("its partitions are malformed");
-            file->partitions = *partitions;
-          },
-          [](const File& file) { return FileJson(PartitionsText(file.partitions)); },
-          [](const File& file) { return file.partitions.any(); }};
-}
-
-JsonField<File> SumsBitsField() {
-  return {"sums_bits",
-          [](const FileJson& json, File* file) {
-            file->sums = {.bits = BitsOfSums(json)};
-          },
-          [](const File& file) { return FileJson(file.sums->bits); },
-          [](const File& file) { return file.sums.has_value(); }};
-}
-
-JsonField<File> SumsRowsField() {
-  return {"sums_rows",
-          [](const FileJson& json, File* file) {
-            if (!file->sums.has_value())
-              throw std::invalid_argument("it has rows and no sums");
-            file->sums->rows = RowsOfSums(json);
-          },
-          [](const File& file) { return FileJson(file.sums->rows); },
-          [](const File& file) {
-            return file.sums.has_value() && !file.sums->rows.empty();
-          }};
-}
-
-// The optional fields come last: data sets without them are written as they
-// always were.
-JsonFields<File> FieldsOfFile() {
-  JsonField<File> people = DigestField("people", &File::people);
-  people.has = [](const File& file) { return !file.partition.empty(); };
-  return {Version<File>("format_version", kFormatVersion),
-          Required<File>("name", &File::name),
-          Required<File>("population", &File::population),
-          Required<File>("features", &File::features),
-          Required<File>("users", &File::users),
-          Named<File>("normalisation", &File::normalisation, NameOf,
-                      NormalisationOfName),
-          Required<File>("column_bound", &File::column_bound),
-          Named<File>("adjacency", &File::adjacency, dpnmf::NameOf,
-                      AdjacencyOfName),
-          Named<File>("conversion", &File::conversion, dpnmf::NameOf,
-                      ConversionOfName),
-          Required<File>("epsilon", &File::epsilon),
-          Required<File>("delta", &File::delta),
-          Required<File>("public", &File::is_public),
-          Required<File>("sparse", &File::sparse),
-          DigestField("fingerprint", &File::fingerprint),
-          OptionalObject<File>("ratings", &File::ratings, FieldsOfScale(),
-                               "its ratings have"),
-          OptionalObject<File>("classes", &File::classes, FieldsOfClasses(),
-                               "its classes have"),
-          OptionalObject<File>("range", &File::range, FieldsOfRange(),
-                               "its range has"),
-          SumsBitsField(),
-          SumsRowsField(),
-          Optional<File>("named_features", &File::named_features),
-          Optional<File>("weighted_features", &File::weighted_features),
-          PartitionsField(),
-          Optional<File>("partition", &File::partition),
-          people};
-}
-
-const JsonFields<File>& Fields() {
-  static const auto& fields = *new JsonFields<File>(FieldsOfFile());
-  return fields;
+void ListClasses(JsonFields& json, ClassFacts& classes) {
+  json.Required("names", classes.names);
+  json.Optional("sizes", classes.sizes);
 }
 
 // Throws if fields that may each be there do not go together.
-void CheckTogether(const File& file, const FileJson& json) {
-  if (file.ratings.has_value() && !file.sparse)
-    throw std::invalid_argument("ratings are stored sparse");
-  if (file.classes.has_value() && file.sparse)
-    throw std::invalid_argument("data with classes are stored dense");
-  if (file.sums.has_value() &&
-      (file.ratings.has_value() || file.sparse || file.classes.has_value()))
-    throw std::invalid_argument("sums are stored alone");
-  if (file.sums.has_value() && !AreRowsOfSums(file.sums->rows, file.features))
-    throw std::invalid_argument("sums_rows are not rows of its features");
-  if (file.ratings.has_value() && file.named_features)
-    throw std::invalid_argument("ratings have items instead of names");
-  if (json.contains("people") != json.contains("partition"))
-    throw std::invalid_argument("it does not say who is in the partition");
-}
-
-StoredDescription Decode(const FileJson& json) {
-  const File file = ReadFields(json, Fields(), "it has");
-  CheckTogether(file, json);
-  return {.description = file, .fingerprint = file.fingerprint};
+void CheckTogether(const DatasetDescription& description) {
+  const auto refuse_if = [](bool wrong, const char* problem) {
+    if (wrong) throw std::invalid_argument(problem);
+  };
+  const bool ratings = description.ratings.has_value();
+  refuse_if(ratings && !description.sparse, "ratings are stored sparse");
+  refuse_if(ratings && description.named_features,
+            "ratings have items instead of names");
+  if (description.classes.has_value()) {
+    const ClassFacts& classes = *description.classes;
+    refuse_if(description.sparse, "data with classes are stored dense");
+    refuse_if(
+        !classes.sizes.empty() && classes.sizes.size() != classes.names.size(),
+        "its classes and their sizes differ");
+  }
+  if (description.sums.has_value()) {
+    constexpr int kMostBits = 64;
+    refuse_if(std::abs(description.sums->bits) > kMostBits,
+              "sums_bits is out of range");
+    refuse_if(!AreRowsOfSums(description.sums->rows, description.features),
+              "sums_rows are not rows of its features");
+    refuse_if(ratings || description.sparse || description.classes.has_value(),
+              "sums are stored alone");
+  }
 }
 
 }  // namespace
@@ -367,16 +217,60 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
   return absl::OkStatus();
 }
 
+void ListRange(JsonFields& json, EntryRange& range) {
+  json.Required("low", range.low);
+  json.Required("high", range.high);
+  json.Required("integers", range.integers);
+}
+
+// The optional fields come last, so a data set without them is written as it
+// always was.
+void ListDescription(JsonFields& json, StoredDescription& stored) {
+  DatasetDescription& d = stored.description;
+  json.Version("format_version", kFormatVersion);
+  json.Required("name", d.name);
+  json.Required("population", d.population);
+  json.Required("features", d.features);
+  json.Required("users", d.users);
+  json.Named("normalisation", d.normalisation, NameOf(d.normalisation),
+             NormalisationOfName);
+  json.Required("column_bound", d.column_bound);
+  json.Named("adjacency", d.adjacency, NameOf(d.adjacency), AdjacencyOfName);
+  json.Named("conversion", d.conversion, NameOf(d.conversion),
+             ConversionOfName);
+  json.Required("epsilon", d.epsilon);
+  json.Required("delta", d.delta);
+  json.Required("public", d.is_public);
+  json.Required("sparse", d.sparse);
+  json.Required("fingerprint", stored.fingerprint);
+  json.Object("ratings", d.ratings, "its ratings have", ListScale);
+  json.Object("classes", d.classes, "its classes have", ListClasses);
+  json.Object("range", d.range, "its range has", ListRange);
+  if (json.Has("sums_bits", d.sums.has_value())) {
+    if (!d.sums.has_value()) d.sums.emplace();
+    // Below 0 where the column bound is large and people are many.
+    json.Required("sums_bits", d.sums->bits);
+    json.Optional("sums_rows", d.sums->rows);
+  }
+  json.Optional("named_features", d.named_features);
+  json.Optional("weighted_features", d.weighted_features);
+  if (json.Has("partitions", d.partitions.any()))
+    json.Named("partitions", d.partitions, PartitionsText(d.partitions),
+               ParsePartitions);
+  json.Optional("partition", d.partition);
+  if (!d.partition.empty()) json.Required("people", d.people);
+}
+
 std::string ToJson(const StoredDescription& stored) {
-  const File file{stored.description, stored.fingerprint};
-  return WriteFields(file, Fields()).dump(2) + "\n";
+  return JsonFields::Write(stored, ListDescription).dump(2) + "\n";
 }
 
 absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
     const std::string& text) {
   StoredDescription stored;
   try {
-    stored = Decode(FileJson::parse(text));
+    stored = JsonFields::Read(FileJson::parse(text), "it has", ListDescription);
+    CheckTogether(stored.description);
   } catch (const std::exception& problem) {
     return Damaged(problem.what());
   }

@@ -1,144 +1,186 @@
-// Objects of the JSON files on disk, each as one table of its fields, which
-// reads strictly and writes in the order of the table.
+// The fields of an object of a JSON file, declared once: a function lists them,
+// and both the reader and the writer call it.
 #ifndef DPNMF_CURATOR_DATA_JSON_FIELDS_H_
 #define DPNMF_CURATOR_DATA_JSON_FIELDS_H_
 
+#include <concepts>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/whole_number.h"
+#include "common/crypto/sha256.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
 
 using FileJson = nlohmann::ordered_json;
 
-template <typename T>
-struct JsonField {
-  const char* name;
-  // Throws std::exception if the value is of another type or out of range.
-  std::function<void(const FileJson& value, T* object)> read;
-  std::function<FileJson(const T& object)> write;
-  // A field that may be missing is written if it has a value.
-  std::function<bool(const T& object)> has = nullptr;
-};
+// Reads strictly: throws std::exception for a field that is missing, unknown,
+// of another type or out of the range of its type.
+class JsonFields {
+ public:
+  template <typename T>
+  using List = void (*)(JsonFields& json, T& object);
 
-template <typename V>
-V ValueOfJson(const FileJson& json) {
-  return json.get<V>();
-}
-template <>
-inline std::uint64_t ValueOfJson(const FileJson& json) {
-  return WholeNumberOf(json);
-}
+  template <typename T>
+  static FileJson Write(T object, List<T> list) {
+    FileJson json = FileJson::object();
+    JsonFields fields(&json, nullptr);
+    list(fields, object);
+    return json;
+  }
+  // `subject` as in "its range has".
+  template <typename T>
+  static T Read(const FileJson& json, std::string_view subject, List<T> list) {
+    T object;
+    ReadInto(json, subject, list, &object);
+    return object;
+  }
 
-// A field that is a member.
-template <typename T, typename V, typename Base>
-JsonField<T> Required(const char* name, V Base::*member) {
-  return {name,
-          [=](const FileJson& json, T* object) {
-            object->*member = ValueOfJson<V>(json);
-          },
-          [=](const T& object) { return FileJson(object.*member); }};
-}
-
-// The same; it may be missing, and is where the member is empty or false.
-template <typename T, typename V, typename Base>
-JsonField<T> Optional(const char* name, V Base::*member) {
-  JsonField<T> field = Required<T>(name, member);
-  field.has = [=](const T& object) { return object.*member != V{}; };
-  return field;
-}
-
-// A member that is written as one of its names.
-template <typename T, typename V, typename Base>
-JsonField<T> Named(const char* name, V Base::*member,
-                   std::string_view (*name_of)(V),
-                   std::optional<V> (*of_name)(std::string_view)) {
-  return {
-      name,
-      [=](const FileJson& json, T* object) {
-        const std::optional<V> value = of_name(json.get<std::string>());
-        if (!value.has_value())
-          throw std::invalid_argument(absl::StrCat("unknown value of ", name));
-        object->*member = *value;
-      },
-      [=](const T& object) {
-        return FileJson(std::string(name_of(object.*member)));
-      }};
-}
-
-// The version of the file; no other is read.
-template <typename T>
-JsonField<T> Version(const char* name, std::uint64_t version) {
-  return {name,
-          [=](const FileJson& json, T*) {
-            if (WholeNumberOf(json) != version)
-              throw std::invalid_argument("another program version wrote it");
-          },
-          [=](const T&) { return FileJson(version); }};
-}
-
-template <typename T>
-using JsonFields = std::vector<JsonField<T>>;
-
-// Throws std::exception, also if a field is missing or unknown; `subject` as in
-// "its ratings have".
-template <typename T>
-T ReadFields(const FileJson& json, const JsonFields<T>& fields,
-             std::string_view subject) {
-  std::size_t found = 0;
-  bool whole = json.is_object();
-  for (const JsonField<T>& field : fields) {
-    if (!whole) break;
-    if (json.contains(field.name)) {
-      ++found;
+  template <typename V>
+  void Required(const char* name, V& value) {
+    if (read_ == nullptr) {
+      (*written_)[name] = Written(value);
     } else {
-      whole = field.has != nullptr;
+      ReadValue(Find(name), name, &value);
     }
   }
-  if (!whole || found != json.size()) {
+  // The same; the field is missing if the value is that of no declaration.
+  template <typename V>
+  void Optional(const char* name, V& value) {
+    if (!Has(name, value != V{})) return;
+    Required(name, value);
+    if (value == V{})
+      throw std::invalid_argument(absl::StrCat(name, " is empty"));
+  }
+  // Returns true if the field is there: to be read, or to be written.
+  bool Has(const char* name, bool written) const {
+    return read_ == nullptr ? written : read_->contains(name);
+  }
+  // The format or version of the file; no other is read.
+  template <typename V>
+  void Version(const char* name, V version) {
+    V found = version;
+    Required(name, found);
+    if (found != version)
+      throw std::invalid_argument("another program version wrote it");
+  }
+  // A value that is written as `text`.
+  template <typename V>
+  void Named(const char* name, V& value, std::string_view text,
+             std::optional<V> (*of_text)(std::string_view)) {
+    std::string found(text);
+    Required(name, found);
+    const std::optional<V> read = of_text(found);
+    if (!read.has_value())
+      throw std::invalid_argument(absl::StrCat("unknown value of ", name));
+    value = *read;
+  }
+  // An object of its own in the file.
+  template <typename V>
+  void Object(const char* name, V& value, std::string_view subject,
+              List<V> list) {
+    if (read_ == nullptr) {
+      JsonFields fields(&((*written_)[name] = FileJson::object()), nullptr);
+      list(fields, value);
+    } else {
+      ReadInto(Find(name), subject, list, &value);
+    }
+  }
+  // The same; it may be missing.
+  template <typename V>
+  void Object(const char* name, std::optional<V>& value,
+              std::string_view subject, List<V> list) {
+    if (!Has(name, value.has_value())) return;
+    if (!value.has_value()) value.emplace();
+    Object(name, *value, subject, list);
+  }
+
+ private:
+  JsonFields(FileJson* written, const FileJson* read)
+      : written_(written), read_(read) {}
+
+  template <typename T>
+  static void ReadInto(const FileJson& json, std::string_view subject,
+                       List<T> list, T* object) {
+    JsonFields fields(nullptr, &json);
+    fields.subject_ = subject;
+    list(fields, *object);
+    if (!json.is_object() || fields.found_ != json.size()) fields.Refuse();
+  }
+
+  [[noreturn]] void Refuse() const {
     throw std::invalid_argument(
-        absl::StrCat(std::string(subject), " missing or unknown fields"));
+        absl::StrCat(subject_, " missing or unknown fields"));
   }
-  T object;
-  for (const JsonField<T>& field : fields) {
-    const auto value = json.find(field.name);
-    if (value != json.end()) field.read(*value, &object);
+  const FileJson& Find(const char* name) {
+    if (!read_->contains(name)) Refuse();
+    ++found_;
+    return read_->at(name);
   }
-  return object;
-}
 
-template <typename T>
-FileJson WriteFields(const T& object, const JsonFields<T>& fields) {
-  FileJson json = FileJson::object();
-  for (const JsonField<T>& field : fields) {
-    if (field.has == nullptr || field.has(object))
-      json[field.name] = field.write(object);
+  template <typename V>
+  static FileJson Written(const V& value) {
+    return value;
   }
-  return json;
-}
+  static FileJson Written(const Digest& digest) { return HexOf(digest); }
+  static FileJson Written(const std::vector<Digest>& digests) {
+    FileJson list = FileJson::array();
+    for (const Digest& digest : digests) list.push_back(HexOf(digest));
+    return list;
+  }
 
-// A member that is an object of its own, and may be missing.
-template <typename T, typename V, typename Base>
-JsonField<T> OptionalObject(const char* name, std::optional<V> Base::*member,
-                            const JsonFields<V>& fields,
-                            std::string_view subject) {
-  return {name,
-          [=](const FileJson& json, T* object) {
-            object->*member = ReadFields<V>(json, fields, subject);
-          },
-          [=](const T& object) {
-            return WriteFields<V>(*(object.*member), fields);
-          },
-          [=](const T& object) { return (object.*member).has_value(); }};
-}
+  static void ReadValue(const FileJson& json, const char*, FileJson* value) {
+    *value = json;
+  }
+  static void ReadValue(const FileJson& json, const char*, std::string* value) {
+    *value = json.get<std::string>();
+  }
+  static void ReadValue(const FileJson& json, const char*, bool* value) {
+    *value = json.get<bool>();
+  }
+  static void ReadValue(const FileJson& json, const char* name, double* value) {
+    if (!json.is_number())
+      throw std::invalid_argument(absl::StrCat(name, " is not a number"));
+    *value = json.get<double>();
+  }
+  // get<> would take 1.5 and true for 1, and has no defined value for 1e42.
+  template <std::integral V>
+  static void ReadValue(const FileJson& json, const char* name, V* value) {
+    if (json.is_number_unsigned()
+            ? !std::in_range<V>(json.get<std::uint64_t>())
+            : !json.is_number_integer() ||
+                  !std::in_range<V>(json.get<std::int64_t>())) {
+      throw std::invalid_argument(
+          absl::StrCat(name, " is not a whole number in range"));
+    }
+    *value = json.get<V>();
+  }
+  static void ReadValue(const FileJson& json, const char* name, Digest* value) {
+    const std::optional<Digest> digest = DigestOfHex(json.get<std::string>());
+    if (!digest.has_value())
+      throw std::invalid_argument(absl::StrCat("unknown value of ", name));
+    *value = *digest;
+  }
+  template <typename V>
+  static void ReadValue(const FileJson& json, const char* name,
+                        std::vector<V>* values) {
+    if (!json.is_array())
+      throw std::invalid_argument(absl::StrCat(name, " is not a list"));
+    for (const FileJson& entry : json)
+      ReadValue(entry, name, &values->emplace_back());
+  }
+
+  FileJson* written_;
+  const FileJson* read_;
+  std::string subject_;
+  std::size_t found_ = 0;
+};
 
 }  // namespace dpnmf::curator
 

@@ -25,12 +25,6 @@ class CommandWriter {
     Add(std::uint64_t{text.size()});
     AddBytes(text.data(), text.size());
   }
-  // A knob; one that is a list plays no part in a fit.
-  template <typename T>
-  void AddNumber(const T& value) {
-    if constexpr (std::is_integral_v<T>) Add(std::uint64_t{value});
-    if constexpr (std::is_floating_point_v<T>) Add(value);
-  }
   template <typename T>
   void AddArray(std::span<const T> values) {
     Add(std::string_view(reinterpret_cast<const char*>(values.data()),
@@ -65,11 +59,6 @@ class CommandReader {
     return good_ ? static_cast<T>(value) : T{};
   }
   double Real() { return std::bit_cast<double>(Integer()); }
-  template <typename T>
-  void ReadNumber(T* value) {
-    if constexpr (std::is_integral_v<T>) *value = Narrow<T>();
-    if constexpr (std::is_floating_point_v<T>) *value = Real();
-  }
   std::string_view Text() { return Take(Integer()); }
   template <typename T>
   std::vector<T> Array() {
@@ -78,6 +67,19 @@ class CommandReader {
     std::vector<T> values(good_ ? bytes.size() / sizeof(T) : 0);
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
+  }
+  void TakeKnob(const Knob& knob, RunParameters* parameters) {
+    std::visit(
+        [&]<typename T>(T RunParameters::*member) {
+          if constexpr (std::is_integral_v<T>)
+            parameters->*member = Narrow<T>();
+          else if constexpr (std::is_same_v<T, double>)
+            parameters->*member = Real();
+          else
+            for (std::uint64_t left = Integer(); good_ && left > 0; --left)
+              (parameters->*member).push_back(Real());
+        },
+        knob.member);
   }
   bool AtEnd() const { return good_ && left_.empty(); }
 
@@ -110,11 +112,8 @@ std::string BytesOf(const RankCommand& command) {
   writer.AddArray(std::span<const std::uint64_t>(command.forget));
   const RunParameters& parameters = command.parameters;
   writer.Add(std::uint64_t{parameters.rank});
-  for (const Knob& knob : KnobsOfEveryRun()) {
-    if (!knob.fits) continue;
-    std::visit([&](auto member) { writer.AddNumber(parameters.*member); },
-               knob.member);
-  }
+  for (const Knob& knob : KnobsOfFit())
+    for (const std::uint64_t word : WordsOf(knob, parameters)) writer.Add(word);
   const RunPlan& plan = command.plan;
   writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.coefficient_bits}));
   writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.data_bits}));
@@ -148,11 +147,7 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
   command.forget = reader.Array<std::uint64_t>();
   RunParameters& parameters = command.parameters;
   parameters.rank = reader.Narrow<std::uint32_t>();
-  for (const Knob& knob : KnobsOfEveryRun()) {
-    if (!knob.fits) continue;
-    std::visit([&](auto member) { reader.ReadNumber(&(parameters.*member)); },
-               knob.member);
-  }
+  for (const Knob& knob : KnobsOfFit()) reader.TakeKnob(knob, &parameters);
   RunPlan& plan = command.plan;
   plan.coefficient_bits = reader.Narrow<int>();
   plan.data_bits = reader.Narrow<int>();

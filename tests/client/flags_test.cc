@@ -56,18 +56,6 @@ TEST_F(Program, HelpFitsEightyColumns) {
   }
 }
 
-// The flags of a run come from tables of its mechanisms. A change of the help
-// is also a change of tests/golden/help.
-TEST_F(Program, HelpOfARunIsTheGoldenOne) {
-  for (const std::string command : {"plan", "train"}) {
-    EXPECT_EQ(Run({command, "--help"}), kExitOk);
-    std::ifstream file(DPNMF_GOLDEN_HELP "/" + command + ".txt");
-    std::stringstream golden;
-    golden << file.rdbuf();
-    EXPECT_EQ(out_.str(), golden.str());
-  }
-}
-
 TEST_F(Program, BadFlagsAreUsageErrors) {
   const std::vector<std::vector<std::string>> wrong = {
       {},
@@ -162,107 +150,6 @@ TEST_F(Program, AFlagThatRunsOnRatingsDoNotUseIsRefused) {
                           "remove it. [flag-unused]"))
         << ::testing::PrintToString(flags);
   }
-}
-
-// Per mechanism, all flags that it refuses.
-TEST_F(Program, AFlagHasNoEffectWhereTheMechanismDoesNotReadIt) {
-  const std::vector<std::vector<std::string>> flags = {
-      {"--init", "public:none.npy"},  // refused before the file is read
-      {"--moment-rows", "4"},
-      {"--share-of-moments", "0.4"},
-      {"--shares", "0.4,0.3,0.1,0.1,0.1"},
-      {"--profile-directions", "1"},
-      {"--non-negative"},
-      {"--loss", "kl"},
-      {"--sparse", "0.5"},
-      {"--outliers", "on"},
-      {"--inner-iterations", "3"},
-      {"--share-of-a", "0.3"},
-      {"--step-size", "0.5"},
-      {"--steps-per-round", "7"}};
-  const std::vector<std::pair<std::vector<std::string>, std::string>> refused =
-      {{{"statistics"},
-        "--moment-rows --share-of-moments --shares --profile-directions "
-        "--non-negative --loss --sparse "},
-       {{"gradient"},
-        "--moment-rows --share-of-moments --shares --profile-directions "
-        "--non-negative --loss --sparse "},
-       {{"moments"},
-        "--init --share-of-moments --shares --profile-directions "
-        "--non-negative --outliers --inner-iterations --share-of-a "
-        "--step-size --steps-per-round "},
-       {{"moments", "--rounds", "9"},
-        "--init --shares --profile-directions --non-negative --loss "
-        "--sparse "},
-       {{"aimed"},
-        "--init --shares --profile-directions --non-negative --outliers "
-        "--inner-iterations --share-of-a --step-size --steps-per-round "},
-       {{"class_moments"},
-        "--init --moment-rows --share-of-moments --shares "
-        "--profile-directions --non-negative --loss --sparse --outliers "
-        "--inner-iterations --share-of-a --step-size --steps-per-round "},
-       {{"ratings"},
-        "--init --share-of-moments --loss --sparse --outliers "
-        "--inner-iterations --share-of-a --step-size --steps-per-round "}};
-  for (const auto& [mechanism, expected] : refused) {
-    std::string found;
-    for (const std::vector<std::string>& flag : flags) {
-      std::vector<std::string> words = {"--mechanism"};
-      words.insert(words.end(), mechanism.begin(), mechanism.end());
-      words.insert(words.end(), flag.begin(), flag.end());
-      RunWith("plan", words);
-      if (err_.str().find("`" + flag[0] +
-                          "` has no effect on a run with "
-                          "--mechanism " +
-                          mechanism[0]) != std::string::npos)
-        found += flag[0] + " ";
-    }
-    EXPECT_EQ(found, expected) << mechanism[0];
-  }
-}
-
-TEST_F(Program, ANumberOutOfRangeIsRefusedInItsOwnSentence) {
-  const std::string shares =
-      "`--shares` must be five numbers from 0 to 1 whose sum is at most 1: of "
-      "items, co-ratings, profiles, residuals and corrections. "
-      "[share-out-of-range]";
-  const std::vector<std::array<std::string, 3>> refused = {
-      {"--profile-directions", "0",
-       "`--profile-directions` must be 1 or more. "
-       "[profile-directions-out-of-range]"},
-      {"--moment-rows", "0",
-       "`--moment-rows` must be 1 or more. [moment-rows-out-of-range]"},
-      {"--inner-iterations", "0",
-       "`--inner-iterations` must be from 1 to 1000. "
-       "[inner-iterations-out-of-range]"},
-      {"--share-of-a", "1",
-       "`--share-of-a` must be strictly between 0 and 1. "
-       "[share-out-of-range]"},
-      {"--share-of-a", "nan",
-       "`--share-of-a` must be strictly between 0 and 1. "
-       "[share-out-of-range]"},
-      {"--share-of-moments", "0",
-       "`--share-of-moments` must be strictly between 0 and 1. "
-       "[share-out-of-range]"},
-      {"--shares", "0.5,0.5", shares},
-      {"--shares", "0.5,0.5,0.1,0,0", shares},
-      {"--lambda", "1",
-       "`--lambda` and `--outlier-bound` need --outliers on. [outliers-off]"},
-      {"--outlier-bound", "1",
-       "`--lambda` and `--outlier-bound` need --outliers on. "
-       "[outliers-off]"}};
-  for (const auto& [flag, value, sentence] : refused) {
-    EXPECT_EQ(RunWith("plan", {flag, value}), kExitUsage) << flag;
-    EXPECT_EQ(err_.str(), "dpnmf: " + sentence + "\n");
-  }
-  // The server knows the rest of the range.
-  EXPECT_EQ(RunWith("plan", {"--inner-iterations", "1001"}), kExitOk);
-  EXPECT_EQ(parameters().inner_iterations(), 1001u);
-  EXPECT_EQ(RunWith("plan", {"--outliers", "on", "--lambda", "-1",
-                             "--outlier-bound", "1e9"}),
-            kExitOk);
-  EXPECT_EQ(parameters().lambda(), -1);
-  EXPECT_EQ(parameters().outlier_bound(), 1e9);
 }
 
 TEST_F(Program, SharesAreFiveNumbersThatAddUpToOneAtMost) {

@@ -158,43 +158,6 @@ TEST(Text, APlanOfRatingsShowsReleasesAndShares) {
                                      Not(HasSubstr("corrections for"))));
 }
 
-TEST(Text, APlanShowsTheParametersThatItsMechanismReads) {
-  v1::PlanRunReply reply = SamplePlan();
-  v1::RunParameters& run = *reply.mutable_specification()->mutable_parameters();
-  run.set_mechanism("moments");
-  run.set_moment_rows(5);
-  run.set_rounds(1);
-  const std::string head =
-      "data set               digits\nrank                   2\n"
-      "rounds                 ";
-  const std::string moments =
-      "mechanism              moments\n"
-      "moments of             up to 5 features\n";
-  EXPECT_THAT(PlanText(reply),
-              HasSubstr(head + "1\n" + moments + "guarantee (the cap's)  "));
-  run.set_rounds(9);
-  run.set_outliers(true);
-  run.set_lambda(0.25);
-  run.set_outlier_bound(3);
-  EXPECT_THAT(PlanText(reply),
-              HasSubstr(head + "9\n" + moments +
-                        "outliers               on, lambda 0.25, bound 3\n"
-                        "inner iterations       10\n"
-                        "share of A             0.5\n"
-                        "guarantee (the cap's)  "));
-  run.set_mechanism("a later one");
-  run.clear_moment_rows();
-  EXPECT_THAT(PlanText(reply),
-              HasSubstr("mechanism              a later one\n"
-                        "moments of             up to 0 features\n"
-                        "shares of the cost\n"
-                        "corrections for        0 directions\n"
-                        "outliers               on, lambda 0.25, bound 3\n"
-                        "inner iterations       10\n"
-                        "share of A             0.5\n"
-                        "first dictionary       random, seed 0\n"));
-}
-
 TEST(Text, RunsLabelTheReading) {
   v1::ListRunsReply reply;
   *reply.add_runs() = SampleRun(kRunId);

@@ -6,7 +6,6 @@
 //
 // share_of_mean of the cost is the mean's; of the rest, share_of_moments is
 // S_G's and all else S_Z's.
-#include "common/base/error.h"
 #include "common/privacy/mechanism.h"
 
 namespace dpnmf {
@@ -45,12 +44,6 @@ std::vector<StageDraft> StagesOfAimed(MuSquared whole, int bits,
   return stages;
 }
 
-absl::Status CheckAimed(const RunParameters& parameters,
-                        const DatasetFacts& facts) {
-  DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
-  return CheckKnobs(kMomentsMechanism.knobs, parameters);
-}
-
 bool UsesOfAimed(std::string_view field, const RunParameters&,
                  const DatasetFacts&) {
   return IsOneOf(field, {"rounds", "moment_rows", "share_of_mean",
@@ -66,7 +59,7 @@ extern const Mechanism kAimedMechanism = {
         "second",
     .fits_moments = true,
     .rounds = RoundsOfAimed,
-    .check = CheckAimed,
+    .check = CheckMoments,
     .stages = StagesOfAimed,
     .uses = UsesOfAimed,
     .forecast_by = ForecastBy::kSecondMoment,

@@ -24,6 +24,12 @@ absl::Status CheckMomentRows(const RunParameters& parameters,
           parameters.moment_rows));
 }
 
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
+  return CheckKnobs(kMomentsMechanism.knobs, parameters);
+}
+
 // On the lattice 2^-bits; 2 c^2 under replace one (docs/reference/privacy.md,
 // theorem 4a).
 StageDraft StageOfMean(MuSquared allowance, int bits,
@@ -88,26 +94,23 @@ std::string RowsText(const RunParameters& parameters) {
 }
 
 constexpr Knob kKnobs[] = {
-    {.name = "moment_rows",
-     .field = 14,
-     .member = &RunParameters::moment_rows,
-     .range = {.text = "1 or more", .code = "moment-rows-out-of-range"},
-     .flag = {"--moment-rows", "M",
-              "Only for moments and ratings: the most features or items whose "
-              "second moment is released [moments: up to 1024; ratings: by the "
-              "data set's size]"},
-     .line = {"moments of", RowsText}},
-    {.name = "share_of_moments",
-     .field = 15,
-     .member = &RunParameters::share_of_moments,
-     .range = kShareRange,
-     .flag = {"--share-of-moments", "X",
-              "Only for moments with further --rounds: share of the run's cost "
-              "before them [0.5]"}},
-    {.name = "share_of_mean",
-     .field = 16,
-     .member = &RunParameters::share_of_mean,
-     .range = kShareRange}};
+    {"moment_rows",
+     14,
+     &RunParameters::moment_rows,
+     {.text = "1 or more", .code = "moment-rows-out-of-range", .least = 1},
+     {"--moment-rows", "M",
+      "Only for moments and ratings: the most features or items whose second "
+      "moment is released [moments: up to 1024; ratings: by the data set's "
+      "size]"},
+     {"moments of", RowsText}},
+    {"share_of_moments",
+     15,
+     &RunParameters::share_of_moments,
+     kShareRange,
+     {"--share-of-moments", "X",
+      "Only for moments with further --rounds: share of the run's cost before "
+      "them [0.5]"}},
+    {"share_of_mean", 16, &RunParameters::share_of_mean, kShareRange}};
 
 // A first dictionary plays no part: moments make the one that rounds start at.
 bool Uses(std::string_view field, const RunParameters& parameters,
@@ -130,7 +133,7 @@ extern const Mechanism kMomentsMechanism = {
     .may_be_federated = true,
     .releases_can_be_added = true,
     .rounds = Rounds,
-    .check = CheckMomentRows,
+    .check = CheckMoments,
     .stages = Stages,
     .uses = Uses,
     .knobs = kKnobs,

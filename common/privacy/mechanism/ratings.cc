@@ -52,23 +52,20 @@ bool NamesRows(const RunParameters& parameters) {
   return Has(parameters, kCoRatings) || Has(parameters, kResiduals);
 }
 
-absl::Status CheckShares(const std::vector<double>& shares) {
+// Decimals that add up to 1 are cut to at most 1.
+bool AreShares(const RunParameters& parameters) {
   constexpr Uint128 kWhole = Uint128{1} << 48;  // as ShareOf cuts
+  const std::vector<double>& shares = parameters.shares;
   bool good = shares.size() == kReleases && shares[kItems] > 0;
   Uint128 sum = 0;
   for (std::size_t i = 0; i < shares.size() && good; ++i) {
     good = shares[i] >= 0 && shares[i] <= 1;
     if (good) sum += static_cast<Uint128>(std::ldexp(shares[i], 48));
   }
-  if (good && sum <= kWhole) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
-                 "`shares` must be 5 numbers from 0 to 1 that add up to at "
-                 "most 1, the first above 0: items, co-ratings, profiles, "
-                 "residuals, corrections.");
+  return good && sum <= kWhole;
 }
 
 absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
-  DPNMF_RETURN_IF_ERROR(CheckShares(parameters.shares));
   if (NamesRows(parameters))
     DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
   if (Has(parameters, kCorrections) &&
@@ -224,17 +221,6 @@ bool Uses(std::string_view field, const RunParameters& parameters,
          (parameters.shares.empty() || Has(parameters, kCorrections));
 }
 
-// Shares as they may be typed: decimals that add up to 1 may not quite do so as
-// they are stored. `check` is exact.
-bool AreShares(const RunParameters& parameters) {
-  double sum = 0;
-  for (const double share : parameters.shares) {
-    if (!(share >= 0 && share <= 1)) return false;
-    sum += share;
-  }
-  return parameters.shares.size() == kReleases && sum <= 1 + 1e-9;
-}
-
 // "items 0.3, co-ratings 0.6, profiles 0.1".
 std::string SharesText(const RunParameters& parameters) {
   constexpr const char* kNames[kReleases] = {"items", "co-ratings", "profiles",
@@ -255,26 +241,27 @@ std::string DirectionsText(const RunParameters& parameters) {
 }
 
 constexpr Knob kKnobs[] = {
-    {.name = "shares",
-     .field = 17,
-     .member = &RunParameters::shares,
-     .range = {.text = "five numbers from 0 to 1 whose sum is at most 1: of "
-                       "items, co-ratings, profiles, residuals and corrections",
-               .code = "share-out-of-range"},
-     .holds = AreShares,
-     .flag = {"--shares", "X,X,X,X,X",
-              "Only for ratings: shares of the run's cost for items, "
-              "co-ratings, profiles, residuals and corrections; 0 leaves a "
-              "release out [by the data set's size]"},
-     .line = {"shares of the cost", SharesText}},
-    {.name = "profile_directions",
-     .field = 18,
-     .member = &RunParameters::profile_directions,
-     .range = {.text = "1 or more", .code = "profile-directions-out-of-range"},
-     .flag = {"--profile-directions", "R",
-              "Only for ratings: number of directions of profiles for which "
-              "corrections are released [by the data set's size]"},
-     .line = {"corrections for", DirectionsText}}};
+    {"shares",
+     17,
+     &RunParameters::shares,
+     {.text = "5 numbers from 0 to 1 that add up to at most 1, the first above "
+              "0: items, co-ratings, profiles, residuals, corrections",
+      .code = "share-out-of-range",
+      .is_good = AreShares},
+     {"--shares", "X,X,X,X,X",
+      "Only for ratings: shares of the run's cost for items, co-ratings, "
+      "profiles, residuals and corrections; 0 leaves a release out [by the "
+      "data set's size]"},
+     {"shares of the cost", SharesText}},
+    // 0 is good without corrections; the text is that of the flag.
+    {"profile_directions",
+     18,
+     &RunParameters::profile_directions,
+     {.text = "1 or more", .code = "profile-directions-out-of-range"},
+     {"--profile-directions", "R",
+      "Only for ratings: number of directions of profiles for which "
+      "corrections are released [by the data set's size]"},
+     {"corrections for", DirectionsText}}};
 
 }  // namespace
 

@@ -36,65 +36,68 @@ std::string OutliersText(const RunParameters& parameters) {
                       ", bound ", FormatNumber(parameters.outlier_bound));
 }
 
+template <auto kMember>
+std::string NumberText(const RunParameters& parameters) {
+  return FormatNumber(parameters.*kMember);
+}
+
+// The fit of a person's h reads all but the last.
 constexpr Knob kKnobs[] = {
-    {.name = "outliers",
-     .field = 7,
-     .member = &RunParameters::outliers,
-     .zero_is_default = false,
-     .fits = true,
-     .flag = {"--outliers", "", "Whether sparse outliers are separated"},
-     .line = {"outliers", OutliersText}},
-    {.name = "lambda",
-     .field = 8,
-     .member = &RunParameters::lambda,
-     .range = {.most = 1e6,
-               .text = "from 0 to 1e6, in units of the data",
-               .code = "lambda-out-of-range"},
-     .zero_is_default = false,
-     .fits = true,
-     .flag = {"--lambda", "L",
-              "Residual above which an entry is an outlier [2 c/sqrt(D), where "
-              "c is the bound of a column]"}},
-    {.name = "outlier_bound",
-     .field = 9,
-     .member = &RunParameters::outlier_bound,
-     .range = {.text = "above 0 and at most 1e6, in units of the data (or 0 "
-                       "with `outliers` off)",
-               .code = "outlier-bound-out-of-range"},
-     .holds = IsOutlierBound,
-     .zero_is_default = false,
-     .fits = true,
-     .flag = {"--outlier-bound", "M",
-              "Largest outlier [the bound of a column]"}},
-    {.name = "inner_iterations",
-     .field = 10,
-     .member = &RunParameters::inner_iterations,
-     .range = {.least = 1,
-               .most = 1000,
-               .text = "from 1 to 1000",
-               .code = "inner-iterations-out-of-range",
-               .advice = "; the usual value is 10"},
-     .fits = true,
-     .flag = {"--inner-iterations", "N",
-              "Sweeps of the curator's H step in a round [10]"},
-     .line = {"inner iterations"}},
-    {.name = "share_of_a",
-     .field = 11,
-     .member = &RunParameters::share_of_a,
-     .range = kShareRange,
-     .flag = {"--share-of-a", "X",
-              "Share of a round's cost that is spent on A [0.1]"},
-     .line = {"share of A"}}};
+    {"outliers",
+     7,
+     &RunParameters::outliers,
+     {.zero_is_default = false},
+     {"--outliers", "", "Whether sparse outliers are separated"},
+     {"outliers", OutliersText}},
+    {"lambda",
+     8,
+     &RunParameters::lambda,
+     {.text = "from 0 to 1e6, in units of the data",
+      .code = "lambda-out-of-range",
+      .most = 1e6,
+      .zero_is_default = false},
+     {"--lambda", "L",
+      "Residual above which an entry is an outlier [2 c/sqrt(D), where c is "
+      "the bound of a column]"}},
+    {"outlier_bound",
+     9,
+     &RunParameters::outlier_bound,
+     {.text = "above 0 and at most 1e6, in units of the data (or 0 with "
+              "`outliers` off)",
+      .code = "outlier-bound-out-of-range",
+      .zero_is_default = false,
+      .is_good = IsOutlierBound},
+     {"--outlier-bound", "M", "Largest outlier [the bound of a column]"}},
+    {"inner_iterations",
+     10,
+     &RunParameters::inner_iterations,
+     {.text = "from 1 to 1000; the usual value is 10",
+      .code = "inner-iterations-out-of-range",
+      .least = 1,
+      .most = 1000},
+     {"--inner-iterations", "N",
+      "Sweeps of the curator's H step in a round [10]"},
+     {"inner iterations", NumberText<&RunParameters::inner_iterations>}},
+    {"share_of_a",
+     11,
+     &RunParameters::share_of_a,
+     kShareRange,
+     {"--share-of-a", "X", "Share of a round's cost that is spent on A [0.1]"},
+     {"share of A", NumberText<&RunParameters::share_of_a>}}};
 
 }  // namespace
 
 std::span<const Knob> KnobsOfEveryRun() { return kKnobs; }
 
+std::span<const Knob> KnobsOfFit() {
+  return std::span(kKnobs).first<std::size(kKnobs) - 1>();
+}
+
 bool FitUses(std::string_view field) {
+  const auto fit = KnobsOfFit();
   return field == "initialisation" ||
-         std::any_of(
-             std::begin(kKnobs), std::end(kKnobs),
-             [&](const Knob& knob) { return knob.fits && knob.name == field; });
+         std::any_of(fit.begin(), fit.end(),
+                     [&](const Knob& knob) { return knob.name == field; });
 }
 
 bool StatisticsUse(std::string_view field, const RunParameters&,

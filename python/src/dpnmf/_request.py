@@ -7,13 +7,13 @@ import hashlib
 import json
 import numbers
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from google.protobuf import json_format
+from google.protobuf.message import Message
 
-from dpnmf._knobs import KNOBS, Knobs
 from dpnmf.errors import InputError
 from dpnmf.results import Dataset, Matrix
 from dpnmf.v1 import analyst_pb2
@@ -21,8 +21,13 @@ from dpnmf.v1 import analyst_pb2
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
+def knob(code: str) -> Any:
+    """An option that is a field of RunParameters; `code` refuses a value of another type."""
+    return dataclasses.field(default=None, metadata={"code": code})
+
+
 @dataclasses.dataclass(frozen=True)
-class RunOptions(Knobs):
+class RunOptions:
     """What may be said about a run besides data set, rank and epsilon. None is
     the server's default; `dpnmf train --help` explains."""
 
@@ -34,12 +39,18 @@ class RunOptions(Knobs):
     outliers: bool = False
     outlier_threshold: float | None = None  # lambda
     outlier_bound: float | None = None
+    inner_iterations: int | None = knob("inner-iterations-out-of-range")
+    share_of_a: float | None = knob("share-out-of-range")
+    moment_rows: int | None = knob("moment-rows-out-of-range")
+    share_of_moments: float | None = knob("share-out-of-range")
     step_size: float | None = None
     steps_per_round: int | None = None
     hopeless: bool = False
     # Public knowledge that W is fitted with: a matrix of public people (a row
     # each), a Prior, a Run, 'run:ID', or a list of these. Free.
     prior: Any = None
+    shares: Sequence[float] | None = knob("share-out-of-range")
+    profile_directions: int | None = knob("profile-directions-out-of-range")
 
 
 def options_of(options: dict[str, Any]) -> RunOptions:
@@ -62,11 +73,17 @@ def real(name: str, value: Any, code: str) -> float:
     return float(value)
 
 
-def reals(name: str, values: Any, code: str) -> list[float]:
-    found = list(values) if isinstance(values, Iterable) else []
-    if not found or any(isinstance(value, bool) or not isinstance(value, numbers.Real) for value in found):
-        raise InputError(code, f"`{name}` must be a list of numbers, and is {values!r}.")
-    return [float(value) for value in found]
+def set_field(message: Message, name: str, value: Any, code: str) -> None:
+    unset = getattr(message, name)
+    if isinstance(unset, int):
+        setattr(message, name, whole(name, value, 1, code))
+    elif isinstance(unset, float):
+        setattr(message, name, real(name, value, code))
+    else:
+        entries = list(value) if isinstance(value, Iterable) else []
+        if not entries or any(isinstance(entry, bool) or not isinstance(entry, numbers.Real) for entry in entries):
+            raise InputError(code, f"`{name}` must be a list of numbers, and is {value!r}.")
+        unset.extend(map(float, entries))
 
 
 def start_of(init: Any, features: int, rank: int) -> Matrix:
@@ -99,22 +116,18 @@ def specification_of(
     parameters.mechanism = options.mechanism
     parameters.adjacency = guarantee.adjacency
     parameters.conversion = guarantee.conversion
-    rows = [(parameters, field, kind, code) for field, (kind, code) in KNOBS.items()]
-    rows += [
-        (parameters, "rounds", "whole", "rounds-out-of-range"),
-        (learner, "steps_per_round", "whole", "steps-out-of-range"),
-        (learner, "step_size", "real", "step-size-out-of-range"),
-    ]
-    for target, field, kind, code in rows:
+    for option in dataclasses.fields(options):
+        value = getattr(options, option.name)
+        if value is not None and (code := option.metadata.get("code")):
+            set_field(parameters, option.name, value, code)
+    for target, field, code in (
+        (parameters, "rounds", "rounds-out-of-range"),
+        (learner, "steps_per_round", "steps-out-of-range"),
+        (learner, "step_size", "step-size-out-of-range"),
+    ):
         value = getattr(options, field)
-        if value is None:
-            continue
-        if kind == "whole":
-            setattr(target, field, whole(field, value, 1, code))
-        elif kind == "real":
-            setattr(target, field, real(field, value, code))
-        else:
-            getattr(target, field).extend(reals(field, value, code))
+        if value is not None:
+            set_field(target, field, value, code)
     if options.outliers:
         bound = dataset.column_bound
         threshold = options.outlier_threshold

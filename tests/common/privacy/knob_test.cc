@@ -1,91 +1,58 @@
-// The rows of knobs, and the list of them in the Python package.
-#include "common/privacy/knob.h"
-
+// The rows of knobs.
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/digits.h"
 #include "common/privacy/mechanism.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
 namespace {
 
-TEST(Knobs, HaveNamesNumbersAndFlagsOfTheirOwn) {
-  std::set<std::string> names, flags;
+using ::testing::HasSubstr;
+
+TEST(Knobs, HaveFieldsAndRefusalsOfTheirOwn) {
   std::set<int> fields;
-  std::size_t with_flag = 0;
   for (const Knob* knob : Knobs()) {
-    names.insert(std::string(knob->name));
     fields.insert(knob->field);
-    if (*knob->flag.name == '\0') continue;
-    ++with_flag;
-    flags.insert(knob->flag.name);
-    EXPECT_STRNE(knob->flag.help, "") << knob->name;
-    if (knob->zero_is_default) {
-      EXPECT_NE(knob->range.text, "") << knob->name;
-      EXPECT_NE(knob->range.code, "") << knob->name;
-    }
+    const bool is_switch =
+        std::holds_alternative<bool RunParameters::*>(knob->member);
+    EXPECT_EQ(knob->range.text.empty(), is_switch) << knob->name;
+    EXPECT_EQ(knob->range.code.empty(), is_switch) << knob->name;
   }
-  EXPECT_EQ(names.size(), Knobs().size());
   EXPECT_EQ(fields.size(), Knobs().size());
-  EXPECT_EQ(flags.size(), with_flag);
 }
 
-TEST(Knobs, DefaultsOfEveryRunAreInTheirRanges) {
-  RunParameters parameters;
+TEST(Knobs, OfEveryRunHaveDefaultsInRangeThatHelpTells) {
+  EXPECT_TRUE(CheckKnobs(KnobsOfEveryRun(), RunParameters()).ok());
   for (const Knob& knob : KnobsOfEveryRun()) {
-    SetZero(knob, &parameters);
-    EXPECT_TRUE(IsZero(knob, parameters)) << knob.name;
-    SetDefault(knob, &parameters);
+    if (!knob.range.zero_is_default) continue;
+    const std::string value = std::visit(
+        []<typename T>(T RunParameters::*member) -> std::string {
+          if constexpr (std::is_arithmetic_v<T>)
+            return FormatNumber(RunParameters().*member);
+          return "?";
+        },
+        knob.member);
+    EXPECT_THAT(knob.flag.help, HasSubstr("[" + value + "]"));
   }
-  EXPECT_EQ(parameters, RunParameters());
-  EXPECT_TRUE(CheckKnobs(KnobsOfEveryRun(), parameters).ok());
 }
 
-// Kinds of knobs in the Python package: how a value is checked there.
-struct PythonKind {
-  const char* name;
-  const char* type;
-};
-PythonKind KindOf(const Knob& knob) {
-  if (std::holds_alternative<std::uint32_t RunParameters::*>(knob.member))
-    return {"whole", "int"};
-  if (std::holds_alternative<double RunParameters::*>(knob.member))
-    return {"real", "float"};
-  return {"reals", "Sequence[float]"};
-}
-
-std::string PythonList() {
-  std::string options, rows;
+// A knob of the flags is also a line of the Python package.
+TEST(Knobs, AreOptionsOfThePythonPackage) {
+  constexpr const char* kTypes[] = {"bool", "int", "float", "Sequence[float]"};
+  std::stringstream python;
+  python << std::ifstream(DPNMF_PYTHON_REQUEST).rdbuf();
   for (const Knob* knob : Knobs()) {
-    if (!knob->zero_is_default || *knob->flag.name == '\0') continue;
-    const auto [name, type] = KindOf(*knob);
-    const std::string field(knob->name), code(knob->range.code);
-    absl::StrAppend(&options, "    ", field, ": ", type, " | None = None\n");
-    absl::StrAppend(&rows, "    \"", field, "\": (\"", name, "\", \"", code,
-                    "\"),\n");
+    if (!knob->range.zero_is_default || *knob->flag.name == '\0') continue;
+    const std::string line = absl::StrCat(
+        "    ", std::string(knob->name), ": ", kTypes[knob->member.index()],
+        " | None = knob(\"", std::string(knob->range.code), "\")\n");
+    EXPECT_THAT(python.str(), HasSubstr(line));
   }
-  return absl::StrCat(
-      "\"\"\"Options of a run that its mechanism reads, from the tables in "
-      "common/privacy/mechanism.\n\nWritten by "
-      "tests/common/privacy/knob_test.cc, which says how to write it anew.\n"
-      "\"\"\"\n\nimport dataclasses\nfrom collections.abc import Sequence\n\n\n"
-      "@dataclasses.dataclass(frozen=True)\nclass Knobs:\n",
-      options,
-      "\n\n# How a value is checked, and the code of a refusal.\nKNOBS = {\n",
-      rows, "}\n");
-}
-
-// After a change of a row:
-//   cp build/tests/_knobs.py python/src/dpnmf/_knobs.py
-TEST(Knobs, AreTheListOfThePythonPackage) {
-  std::ofstream(DPNMF_PYTHON_WRITTEN) << PythonList();
-  std::ifstream file(DPNMF_PYTHON_KNOBS);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_EQ(text.str(), PythonList());
 }
 
 }  // namespace

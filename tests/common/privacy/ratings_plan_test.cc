@@ -134,18 +134,8 @@ TEST(RatingsPlan, ParametersOutOfRangeAreRefused) {
   parameters = RatedParameters();
   parameters.profile_directions = 12;
   EXPECT_EQ(CodeOf(parameters, facts), "profile-directions-out-of-range");
-  EXPECT_EQ(CheckRunParameters(parameters, facts).message(),
-            "`profile_directions` must be below `rank`, which is 12, not 12.");
   parameters.profile_directions = 11;
   EXPECT_EQ(CodeOf(parameters, facts), "");
-  parameters.moment_rows = 501;
-  EXPECT_EQ(CheckRunParameters(parameters, facts).message(),
-            "`moment_rows` must be from 1 to 500 for this data set, not 501.");
-  parameters.shares = {1};
-  EXPECT_EQ(CheckRunParameters(parameters, facts).message(),
-            "`shares` must be 5 numbers from 0 to 1 that add up to at most 1, "
-            "the first above 0: items, co-ratings, profiles, residuals, "
-            "corrections.");
 }
 
 // Both parties refuse: the check is part of planning.

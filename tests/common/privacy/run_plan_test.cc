@@ -291,52 +291,6 @@ std::vector<BadField> BadFields() {
 INSTANTIATE_TEST_SUITE_P(EveryField, CheckRunParametersTest,
                          testing::ValuesIn(BadFields()));
 
-TEST(CheckRunParameters, RefusesEachNumberInItsOwnSentence) {
-  const struct {
-    void (*spoil)(RunParameters& p);
-    std::string_view sentence;
-  } refused[] = {
-      {[](RunParameters& p) { p.lambda = -1; },
-       "`lambda` must be from 0 to 1e6, in units of the data."},
-      {[](RunParameters& p) { p.outlier_bound = 1.1e6; },
-       "`outlier_bound` must be above 0 and at most 1e6, in units of the data "
-       "(or 0 with `outliers` off)."},
-      {[](RunParameters& p) { p.inner_iterations = 1001; },
-       "`inner_iterations` must be from 1 to 1000; the usual value is 10."},
-      {[](RunParameters& p) { p.share_of_a = 1; },
-       "`share_of_a` must be strictly between 0 and 1."},
-      {[](RunParameters& p) {
-         p.mechanism = "moments";
-         p.moment_rows = 65;
-         p.share_of_moments = 2;  // read after the rows
-       },
-       "`moment_rows` must be from 1 to 64 for this data set, not 65."},
-      {[](RunParameters& p) {
-         p.mechanism = "moments";
-         p.moment_rows = 64;
-         p.share_of_moments = 1;
-       },
-       "`share_of_moments` must be strictly between 0 and 1."},
-      {[](RunParameters& p) {
-         p.mechanism = "aimed";
-         p.moment_rows = 10;
-         p.share_of_moments = 0;
-       },
-       "`share_of_moments` must be strictly between 0 and 1."},
-      {[](RunParameters& p) {
-         p.mechanism = "aimed";
-         p.moment_rows = 10;
-         p.share_of_mean = kNan;
-       },
-       "`share_of_mean` must be strictly between 0 and 1."}};
-  for (const auto& [spoil, sentence] : refused) {
-    RunParameters parameters = Parameters();
-    spoil(parameters);
-    EXPECT_EQ(std::string(CheckRunParameters(parameters, Facts()).message()),
-              sentence);
-  }
-}
-
 TEST(CheckRunParameters, TakesTheEndsOfEveryRange) {
   RunParameters parameters = Parameters();
   parameters.rank = 64;
