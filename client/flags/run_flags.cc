@@ -49,19 +49,32 @@ absl::Status CheckMechanism(const std::string& name) {
                    "; to measure how well W fits, run 'dpnmf objective RUN'."));
 }
 
-bool IsGiven(const Knob& knob, const RunFlags& flags) {
+// The value as typed, if it was; a bool that is off was not.
+template <typename T>
+std::optional<T> TypedValue(const Knob& knob, const RunFlags& flags) {
   const auto typed = flags.knobs.find(knob.name);
-  if (typed == flags.knobs.end()) return false;
+  if (typed == flags.knobs.end()) return std::nullopt;
+  if constexpr (std::is_same_v<T, bool>) {
+    if (std::get<std::string>(typed->second) == "on") return true;
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    if (!std::get<T>(typed->second).empty()) return std::get<T>(typed->second);
+  } else {
+    return std::get<std::optional<T>>(typed->second);
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+std::optional<T> TypedValue(T RunParameters::*member, const RunFlags& flags) {
+  return TypedValue<T>(KnobOf(member), flags);
+}
+
+bool IsGiven(const Knob& knob, const RunFlags& flags) {
   return std::visit(
-      []<typename T>(const T& value) {
-        if constexpr (std::is_same_v<T, std::string>)
-          return value == "on";
-        else if constexpr (std::is_same_v<T, std::vector<double>>)
-          return !value.empty();
-        else
-          return value.has_value();
+      [&]<typename T>(T RunParameters::*) {
+        return TypedValue<T>(knob, flags).has_value();
       },
-      typed->second);
+      knob.member);
 }
 
 // Sets all knobs and nothing else: to what was typed, else to 0.
@@ -70,15 +83,7 @@ RunParameters TypedKnobs(const RunFlags& flags) {
   for (const Knob* knob : Knobs()) {
     std::visit(
         [&]<typename T>(T RunParameters::*member) {
-          T& value = parameters.*member = {};
-          if (!IsGiven(*knob, flags)) return;
-          const TypedKnob& typed = flags.knobs.at(knob->name);
-          if constexpr (std::is_same_v<T, bool>)
-            value = true;
-          else if constexpr (std::is_same_v<T, std::vector<double>>)
-            value = std::get<T>(typed);
-          else
-            value = *std::get<std::optional<T>>(typed);
+          parameters.*member = TypedValue<T>(*knob, flags).value_or(T{});
         },
         knob->member);
   }
@@ -311,10 +316,12 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   run.epsilon = flags.epsilon;
   run.delta = flags.delta.value_or(dataset.guarantee().delta());
   run.mechanism = flags.mechanism;
-  if (run.outliers && !IsGiven(KnobOf(&RunParameters::lambda), flags))
-    run.lambda = DefaultLambda(dataset);
-  if (run.outliers && !IsGiven(KnobOf(&RunParameters::outlier_bound), flags))
-    run.outlier_bound = dataset.column_bound();
+  if (run.outliers) {
+    run.lambda = TypedValue(&RunParameters::lambda, flags)
+                     .value_or(DefaultLambda(dataset));
+    run.outlier_bound = TypedValue(&RunParameters::outlier_bound, flags)
+                            .value_or(dataset.column_bound());
+  }
   // A repeated request must have the bytes of the first, and every client has
   // sent this default.
   if (run.inner_iterations == 0)
@@ -355,12 +362,9 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
                    "`--init` must be random or public:FILE.");
   }
-  const auto is_given = [&](auto member) {
-    return IsGiven(KnobOf(member), flags);
-  };
-  if (!is_given(&RunParameters::outliers) &&
-      (is_given(&RunParameters::lambda) ||
-       is_given(&RunParameters::outlier_bound))) {
+  if (!TypedValue(&RunParameters::outliers, flags) &&
+      (TypedValue(&RunParameters::lambda, flags) ||
+       TypedValue(&RunParameters::outlier_bound, flags))) {
     return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
                    "`--lambda` and `--outlier-bound` need --outliers on.");
   }

@@ -243,9 +243,9 @@ void ListDescription(JsonFields& json, StoredDescription& stored) {
   json.Required("public", d.is_public);
   json.Required("sparse", d.sparse);
   json.Required("fingerprint", stored.fingerprint);
-  json.Object("ratings", d.ratings, "its ratings have", ListScale);
-  json.Object("classes", d.classes, "its classes have", ListClasses);
-  json.Object("range", d.range, "its range has", ListRange);
+  json.Object("ratings", d.ratings, ListScale);
+  json.Object("classes", d.classes, ListClasses);
+  json.Object("range", d.range, ListRange);
   if (json.Has("sums_bits", d.sums.has_value())) {
     if (!d.sums.has_value()) d.sums.emplace();
     // Below 0 where the column bound is large and people are many.
@@ -269,7 +269,7 @@ absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
     const std::string& text) {
   StoredDescription stored;
   try {
-    stored = JsonFields::Read(FileJson::parse(text), "it has", ListDescription);
+    stored = JsonFields::Read(FileJson::parse(text), ListDescription);
     CheckTogether(stored.description);
   } catch (const std::exception& problem) {
     return Damaged(problem.what());

@@ -30,15 +30,14 @@ class JsonFields {
   template <typename T>
   static FileJson Write(T object, List<T> list) {
     FileJson json = FileJson::object();
-    JsonFields fields(&json, nullptr);
+    JsonFields fields("", &json, nullptr);
     list(fields, object);
     return json;
   }
-  // `subject` as in "its range has".
   template <typename T>
-  static T Read(const FileJson& json, std::string_view subject, List<T> list) {
+  static T Read(const FileJson& json, List<T> list) {
     T object;
-    ReadInto(json, subject, list, &object);
+    ReadInto(json, "", list, &object);
     return object;
   }
 
@@ -50,13 +49,12 @@ class JsonFields {
       ReadValue(Find(name), name, &value);
     }
   }
-  // The same; the field is missing if the value is that of no declaration.
+  // The same; the field is missing if the value is 0, false or empty.
   template <typename V>
   void Optional(const char* name, V& value) {
     if (!Has(name, value != V{})) return;
     Required(name, value);
-    if (value == V{})
-      throw std::invalid_argument(absl::StrCat(name, " is empty"));
+    if (value == V{}) Refuse(name, " is empty");
   }
   // Returns true if the field is there: to be read, or to be written.
   bool Has(const char* name, bool written) const {
@@ -67,8 +65,7 @@ class JsonFields {
   void Version(const char* name, V version) {
     V found = version;
     Required(name, found);
-    if (found != version)
-      throw std::invalid_argument("another program version wrote it");
+    if (found != version) Refuse("another program version", " wrote it");
   }
   // A value that is written as `text`.
   template <typename V>
@@ -77,49 +74,50 @@ class JsonFields {
     std::string found(text);
     Required(name, found);
     const std::optional<V> read = of_text(found);
-    if (!read.has_value())
-      throw std::invalid_argument(absl::StrCat("unknown value of ", name));
+    if (!read.has_value()) Refuse("unknown value of ", name);
     value = *read;
   }
   // An object of its own in the file.
   template <typename V>
-  void Object(const char* name, V& value, std::string_view subject,
-              List<V> list) {
+  void Object(const char* name, V& value, List<V> list) {
     if (read_ == nullptr) {
-      JsonFields fields(&((*written_)[name] = FileJson::object()), nullptr);
+      JsonFields fields(name, &((*written_)[name] = FileJson::object()),
+                        nullptr);
       list(fields, value);
     } else {
-      ReadInto(Find(name), subject, list, &value);
+      ReadInto(Find(name), name, list, &value);
     }
   }
   // The same; it may be missing.
   template <typename V>
-  void Object(const char* name, std::optional<V>& value,
-              std::string_view subject, List<V> list) {
+  void Object(const char* name, std::optional<V>& value, List<V> list) {
     if (!Has(name, value.has_value())) return;
     if (!value.has_value()) value.emplace();
-    Object(name, *value, subject, list);
+    Object(name, *value, list);
   }
 
  private:
-  JsonFields(FileJson* written, const FileJson* read)
-      : written_(written), read_(read) {}
+  JsonFields(const char* name, FileJson* written, const FileJson* read)
+      : name_(name), written_(written), read_(read) {}
+
+  [[noreturn]] static void Refuse(const char* problem, const char* rest) {
+    throw std::invalid_argument(absl::StrCat(problem, rest));
+  }
+  [[noreturn]] void RefuseFields() const {
+    Refuse("it has missing or unknown fields",
+           *name_ == '\0' ? "" : absl::StrCat(" in ", name_).c_str());
+  }
 
   template <typename T>
-  static void ReadInto(const FileJson& json, std::string_view subject,
-                       List<T> list, T* object) {
-    JsonFields fields(nullptr, &json);
-    fields.subject_ = subject;
+  static void ReadInto(const FileJson& json, const char* name, List<T> list,
+                       T* object) {
+    JsonFields fields(name, nullptr, &json);
     list(fields, *object);
-    if (!json.is_object() || fields.found_ != json.size()) fields.Refuse();
-  }
-
-  [[noreturn]] void Refuse() const {
-    throw std::invalid_argument(
-        absl::StrCat(subject_, " missing or unknown fields"));
+    if (!json.is_object() || fields.found_ != json.size())
+      fields.RefuseFields();
   }
   const FileJson& Find(const char* name) {
-    if (!read_->contains(name)) Refuse();
+    if (!read_->contains(name)) RefuseFields();
     ++found_;
     return read_->at(name);
   }
@@ -135,50 +133,45 @@ class JsonFields {
     return list;
   }
 
-  static void ReadValue(const FileJson& json, const char*, FileJson* value) {
-    *value = json;
-  }
-  static void ReadValue(const FileJson& json, const char*, std::string* value) {
-    *value = json.get<std::string>();
-  }
-  static void ReadValue(const FileJson& json, const char*, bool* value) {
-    *value = json.get<bool>();
+  template <typename V>
+  requires(
+      std::same_as<V, bool> || std::same_as<V, std::string> ||
+      std::same_as<V, FileJson>) static void ReadValue(const FileJson& json,
+                                                       const char*, V* value) {
+    *value = json.get<V>();
   }
   static void ReadValue(const FileJson& json, const char* name, double* value) {
-    if (!json.is_number())
-      throw std::invalid_argument(absl::StrCat(name, " is not a number"));
+    if (!json.is_number()) Refuse(name, " is not a number");
     *value = json.get<double>();
   }
   // get<> would take 1.5 and true for 1, and has no defined value for 1e42.
   template <std::integral V>
-  static void ReadValue(const FileJson& json, const char* name, V* value) {
-    if (json.is_number_unsigned()
-            ? !std::in_range<V>(json.get<std::uint64_t>())
-            : !json.is_number_integer() ||
-                  !std::in_range<V>(json.get<std::int64_t>())) {
-      throw std::invalid_argument(
-          absl::StrCat(name, " is not a whole number in range"));
-    }
+  requires(!std::same_as<V, bool>) static void ReadValue(const FileJson& json,
+                                                         const char* name,
+                                                         V* value) {
+    const bool good = json.is_number_unsigned()
+                          ? std::in_range<V>(json.get<std::uint64_t>())
+                          : json.is_number_integer() &&
+                                std::in_range<V>(json.get<std::int64_t>());
+    if (!good) Refuse(name, " is not a whole number in range");
     *value = json.get<V>();
   }
   static void ReadValue(const FileJson& json, const char* name, Digest* value) {
     const std::optional<Digest> digest = DigestOfHex(json.get<std::string>());
-    if (!digest.has_value())
-      throw std::invalid_argument(absl::StrCat("unknown value of ", name));
+    if (!digest.has_value()) Refuse("unknown value of ", name);
     *value = *digest;
   }
   template <typename V>
   static void ReadValue(const FileJson& json, const char* name,
                         std::vector<V>* values) {
-    if (!json.is_array())
-      throw std::invalid_argument(absl::StrCat(name, " is not a list"));
+    if (!json.is_array()) Refuse(name, " is not a list");
     for (const FileJson& entry : json)
       ReadValue(entry, name, &values->emplace_back());
   }
 
+  const char* name_;  // of the object in the file; empty: of the file itself
   FileJson* written_;
   const FileJson* read_;
-  std::string subject_;
   std::size_t found_ = 0;
 };
 

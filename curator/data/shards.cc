@@ -26,7 +26,7 @@ void ListShards(JsonFields& json, Shards& shards) {
 // Throws if a field is missing, unknown or out of range.
 Shards DecodeShards(const std::string& text) {
   const FileJson json = FileJson::parse(text);
-  const Shards shards = JsonFields::Read(json, "it has", ListShards);
+  const Shards shards = JsonFields::Read(json, ListShards);
   if (shards.columns.empty() || shards.columns.size() > kMostShards)
     throw std::invalid_argument("there must be 1 to 4096 shards");
   for (const std::uint64_t columns : shards.columns)

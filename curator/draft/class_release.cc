@@ -41,7 +41,7 @@ void ListDataset(JsonFields& json, ClassRelease& release) {
   if (labels_public == facts.classes->sizes.empty())
     throw std::invalid_argument("its class sizes and labels_public differ");
   json.Required("feature_names", release.features);
-  json.Object("range", facts.range, "its range has", ListRange);
+  json.Object("range", facts.range, ListRange);
 }
 
 void ListSums(JsonFields& json, ClassRelease& release) {
@@ -53,12 +53,12 @@ void ListSums(JsonFields& json, ClassRelease& release) {
 void ListRelease(JsonFields& json, ClassRelease& release) {
   json.Version("format", std::string("dpnmf class moments"));
   json.Version("format_version", 1);
-  json.Object("dataset", release, "its data set has", ListDataset);
+  json.Object("dataset", release, ListDataset);
   json.Required("epsilon", release.epsilon);
   json.Required("delta", release.delta);
   json.Required("charge", release.charge);
   json.Required("receipt", release.receipt);
-  json.Object("release", release, "its release has", ListSums);
+  json.Object("release", release, ListSums);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ std::string ToJson(const ClassRelease& release) {
 absl::StatusOr<ClassRelease> ClassReleaseOfJson(std::string_view text) {
   ClassRelease release;
   try {
-    release = JsonFields::Read(FileJson::parse(text), "it has", ListRelease);
+    release = JsonFields::Read(FileJson::parse(text), ListRelease);
   } catch (const std::exception& problem) {
     return Damaged(problem.what());
   }

@@ -39,8 +39,7 @@ std::string AnchorText(const Anchor& anchor) {
 
 absl::StatusOr<Anchor> ParseAnchor(std::string_view text) {
   try {
-    const Anchor anchor =
-        JsonFields::Read(FileJson::parse(text), "it has", ListAnchor);
+    const Anchor anchor = JsonFields::Read(FileJson::parse(text), ListAnchor);
     if (IsHexId(anchor.ledger_id) && anchor.row_count > 0) return anchor;
   } catch (const std::exception&) {
   }

@@ -44,19 +44,12 @@ TEST_F(Program, ARequestKeepsItsBytes) {
     return absl::BytesToHexString(
         analyst().last_specification.parameters().SerializeAsString());
   };
-  EXPECT_EQ(sent({}),
-            "0a06646967697473100221000000000000f03f29f168e388b5f8e43e3204617574"
-            "6f500a60016801");
   EXPECT_EQ(sent({"--mechanism", "moments", "--rounds", "9", "--moment-rows",
                   "4", "--share-of-moments", "0.25", "--outliers", "on",
                   "--share-of-a", "0.5"}),
             "0a066469676974731002180921000000000000f03f29f168e388b5f8e43e32076d"
             "6f6d656e74733801413f2c0c70bd20ea3f49000000000000f03f500a5900000000"
             "0000e03f60016801700479000000000000d03f");
-  EXPECT_EQ(sent({"--outliers", "on", "--lambda", "0", "--outlier-bound", "2",
-                  "--inner-iterations", "3"}),
-            "0a06646967697473100221000000000000f03f29f168e388b5f8e43e3204617574"
-            "6f3801490000000000000040500360016801");
   analyst().datasets.mutable_datasets(0)->mutable_ratings()->set_high_units(5);
   EXPECT_EQ(
       sent({"--shares", "0.25,0,0.5,0,0.25", "--profile-directions", "3"}),

@@ -28,9 +28,8 @@ std::string Refused(std::string_view from, std::string_view to) {
   const FileJson json = FileJson::parse(
       absl::StrReplaceAll(text, {{std::string(from), std::string(to)}}));
   try {
-    EXPECT_EQ(
-        JsonFields::Write(JsonFields::Read(json, "it has", ListToy), ListToy),
-        json);
+    EXPECT_EQ(JsonFields::Write(JsonFields::Read(json, ListToy), ListToy),
+              json);
   } catch (const std::exception& problem) {
     return problem.what();
   }
@@ -50,9 +49,9 @@ TEST(JsonFields, OneMoreLineIsWrittenReadAndRefused) {
   // The product's own list ends before it.
   Toy toy;
   toy.toy = 3;
-  EXPECT_THROW(JsonFields::Read(JsonFields::Write(toy, ListToy), "it has",
-                                ListDescription),
-               std::invalid_argument);
+  EXPECT_THROW(
+      JsonFields::Read(JsonFields::Write(toy, ListToy), ListDescription),
+      std::invalid_argument);
 }
 
 TEST(JsonFields, OfADescriptionAreStrict) {
