@@ -7,18 +7,19 @@
 #   {server, cli} <- server_commands <- {curator, analyst}
 #   base <- {access, cli} <- {curator, analyst}
 #   {nmf, proto} <- federation <- {curator, analyst}
-#   plot <- {lab, client}
+#   plot <- {lab, client};  base <- tables <- {numeric, client}
 #   base <- web <- {client, operator_page};  base <- control <- {curator, operator_page}
 #   access <- caller_access <- {recommend, curator};  {numeric, server} <- recommend <- curator
 #   nmf <- numeric <- sums <- {curator, lab}
 #
-# base: common/{base,crypto,threads,files,log}. numeric: the curator's data, readers and
-# arithmetic. sums: those of its mechanisms. lab: what has no privacy; no layer may use it,
+# base: common/{base,crypto,threads,files,log}. tables: matrices of people from files.
+# numeric: the curator's data, readers and arithmetic. sums: those of its mechanisms. lab: what has no privacy; no layer may use it,
 # nor the client. recommend_proto: lists for people; the curator alone.
 # operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
 # else of it. recommend: lists for people; of curator/session they may use who may call
 # and which refusals a peer is told (caller_access), and nothing else.
 set(DPNMF_MAY_USE_base base)
+set(DPNMF_MAY_USE_tables base tables)
 set(DPNMF_MAY_USE_access base access)
 set(DPNMF_MAY_USE_caller_access base access caller_access)
 set(DPNMF_MAY_USE_cli base cli)
@@ -37,17 +38,18 @@ set(DPNMF_MAY_USE_tls base proto wire tls)
 set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_server_commands base cli proto wire tls server server_commands)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
-set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
-set(DPNMF_MAY_USE_sums base privacy nmf numeric sums)
-set(DPNMF_MAY_USE_lab base privacy nmf proto wire learning cli plot numeric sums lab)
-set(DPNMF_MAY_USE_recommend base access caller_access privacy nmf proto recommend_proto wire tls server numeric recommend)
-set(DPNMF_MAY_USE_curator base access caller_access recommend cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric sums curator)
-set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
+set(DPNMF_MAY_USE_numeric base tables privacy nmf numeric)
+set(DPNMF_MAY_USE_sums base tables privacy nmf numeric sums)
+set(DPNMF_MAY_USE_lab base tables privacy nmf proto wire learning cli plot numeric sums lab)
+set(DPNMF_MAY_USE_recommend base tables access caller_access privacy nmf proto recommend_proto wire tls server numeric recommend)
+set(DPNMF_MAY_USE_curator base tables access caller_access recommend cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric sums curator)
+set(DPNMF_MAY_USE_client base tables cli plot web privacy nmf proto wire tls doctor client)
 set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire learning federation tls server server_commands doctor analyst)
 
 set(DPNMF_BASE_FOLDERS base crypto threads files log)
 list(TRANSFORM DPNMF_BASE_FOLDERS PREPEND common/)
 set(DPNMF_LINKS_base ${DPNMF_BASE_FOLDERS})
+set(DPNMF_LINKS_tables ${DPNMF_BASE_FOLDERS} common/tables)
 set(DPNMF_LINKS_access ${DPNMF_BASE_FOLDERS} common/access)
 set(DPNMF_LINKS_caller_access ${DPNMF_BASE_FOLDERS} common/access curator/session/access.h curator/session/redact_for_peer.h)
 set(DPNMF_LINKS_cli ${DPNMF_BASE_FOLDERS} common/cli)
@@ -64,21 +66,21 @@ set(DPNMF_LINKS_tls ${DPNMF_BASE_FOLDERS} common/wire common/tls)
 set(DPNMF_LINKS_server ${DPNMF_LINKS_tls} common/server)
 set(DPNMF_LINKS_server_commands ${DPNMF_LINKS_server} common/cli common/server_commands)
 set(DPNMF_LINKS_doctor ${DPNMF_LINKS_tls} common/doctor)
-set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} curator/data curator/import curator/draft curator/factor)
+set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} common/tables curator/data curator/import curator/draft curator/factor)
 set(DPNMF_LINKS_sums ${DPNMF_LINKS_numeric} curator/mechanism)
-set(DPNMF_LINKS_lab ${DPNMF_LINKS_learning} common/cli common/plot curator/data curator/import curator/draft curator/factor curator/mechanism lab)
+set(DPNMF_LINKS_lab ${DPNMF_LINKS_learning} common/tables common/cli common/plot curator/data curator/import curator/draft curator/factor curator/mechanism lab)
 # What both servers may include of common/: not its pages and plots.
 set(DPNMF_LINKS_servers ${DPNMF_LINKS_wire} common/access common/cli common/federation
   common/tls common/server common/server_commands common/doctor)
-set(DPNMF_LINKS_curator ${DPNMF_LINKS_servers} curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
+set(DPNMF_LINKS_curator ${DPNMF_LINKS_servers} common/tables curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
   curator/ledger curator/gate curator/federation curator/session curator/serve curator/control curator/recommend curator/maintenance curator/publish curator/commands)
 set(DPNMF_LINKS_recommend ${DPNMF_LINKS_nmf} common/access common/wire common/tls common/server
   curator/data curator/session/access.h curator/session/redact_for_peer.h curator/recommend)
-set(DPNMF_LINKS_client ${DPNMF_LINKS_wire} common/cli common/plot common/web common/tls common/doctor client)
+set(DPNMF_LINKS_client ${DPNMF_LINKS_wire} common/tables common/cli common/plot common/web common/tls common/doctor client)
 set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} common/learning analyst)
 set(DPNMF_LINKS_test common curator lab client analyst tests)
 
-foreach(layer base access caller_access cli plot web control operator_page privacy nmf wire learning federation tls server server_commands doctor numeric sums lab recommend curator client analyst test)
+foreach(layer base tables access caller_access cli plot web control operator_page privacy nmf wire learning federation tls server server_commands doctor numeric sums lab recommend curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

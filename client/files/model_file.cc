@@ -15,8 +15,8 @@
 #include "client/files/input_stream.h"
 #include "common/base/bad_input.h"
 #include "common/base/error.h"
-#include "common/files/csv.h"
 #include "common/files/durable_file.h"
+#include "common/files/fields.h"
 #include "common/files/npy.h"
 
 namespace dpnmf::cli {

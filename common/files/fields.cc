@@ -78,4 +78,13 @@ bool IsBlank(std::string_view line, char separator) {
          std::string_view::npos;
 }
 
+std::string CsvQuoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace dpnmf

@@ -1,4 +1,4 @@
-// Splits a line of text into fields.
+// Splits a line of text into fields, and writes fields (RFC 4180).
 #ifndef DPNMF_COMMON_FILES_FIELDS_H_
 #define DPNMF_COMMON_FILES_FIELDS_H_
 
@@ -30,6 +30,9 @@ char GuessSeparator(std::string_view line);
 
 // Returns whether the line has only blanks (under kBlanks: blanks and tabs).
 bool IsBlank(std::string_view line, char separator);
+
+// The text in quotes, a quote inside doubled.
+std::string CsvQuoted(std::string_view text);
 
 }  // namespace dpnmf
 

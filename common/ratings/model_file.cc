@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
-#include "common/files/csv.h"
+#include "common/files/fields.h"
 #include "common/files/npz.h"
 #include "common/files/read_file.h"
 

@@ -22,13 +22,13 @@
 #include "common/files/npy.h"
 #include "common/files/read_file.h"
 #include "common/nmf/coordinate_descent.h"
+#include "common/tables/load.h"
 #include "common/threads/interruption.h"
 #include "common/threads/parallel.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/verify_on_disk.h"
 #include "curator/control/transform_record.h"
 #include "curator/data/dataset.h"
-#include "curator/import/readers/load.h"
 
 namespace dpnmf::curator {
 namespace {

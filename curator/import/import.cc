@@ -11,7 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
+#include "common/files/input_file.h"
 #include "common/files/read_file.h"
+#include "common/tables/assemble.h"
+#include "common/tables/formats.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/data/shards.h"
@@ -20,9 +23,6 @@
 #include "curator/import/import_steps.h"
 #include "curator/import/partitions.h"
 #include "curator/import/people/fingerprint.h"
-#include "curator/import/readers/assemble.h"
-#include "curator/import/readers/formats.h"
-#include "curator/import/readers/input_file.h"
 
 namespace dpnmf::curator {
 namespace {

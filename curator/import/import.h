@@ -13,10 +13,10 @@
 #include "absl/status/statusor.h"
 #include "common/crypto/sha256.h"
 #include "common/files/durable_file.h"
+#include "common/tables/load.h"
 #include "curator/data/dataset.h"
 #include "curator/data/file_digests.h"
 #include "curator/data/shards.h"
-#include "curator/import/readers/load.h"
 #include "curator/import/readers/ratings.h"
 
 namespace dpnmf::curator {

@@ -11,13 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/files/npy.h"
+#include "common/tables/load.h"
 #include "curator/data/shards.h"
+#include "curator/import/columns.h"
 #include "curator/import/part.h"
 #include "curator/import/partitions.h"
 #include "curator/import/people_sums.h"
 #include "curator/import/readers/feature_weights.h"
 #include "curator/import/readers/item_table.h"
-#include "curator/import/readers/load.h"
 #include "curator/import/readers/ratings.h"
 
 namespace dpnmf::curator {

@@ -18,13 +18,14 @@
 #include "common/base/error.h"
 #include "common/cli/program.h"
 #include "common/files/feature_rows.h"
+#include "common/files/input_file.h"
 #include "common/files/read_file.h"
 #include "common/privacy/stored_sums.h"
+#include "common/tables/formats.h"
 #include "common/threads/parallel.h"
 #include "curator/factor/moments.h"
+#include "curator/import/columns.h"
 #include "curator/import/people_sums.h"
-#include "curator/import/readers/formats.h"
-#include "curator/import/readers/input_file.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/view.h"
 #include "common/files/fields.h"
-#include "curator/import/readers/input_file.h"
+#include "common/files/input_file.h"
 #include "curator/import/readers/item_table.h"
 #include "curator/import/readers/ratings.h"
 

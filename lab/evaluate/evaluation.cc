@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/files/npy.h"
+#include "curator/import/columns.h"
 #include "lab/evaluate/prior_files.h"
 #include "lab/evaluate/seeded_noise.h"
 #include "lab/tables/trial_table.h"

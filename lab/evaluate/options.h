@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/moments/fit_law.h"
-#include "curator/import/readers/load.h"
+#include "common/tables/load.h"
 #include "lab/evaluate/methods.h"
 
 namespace dpnmf::curator::lab {

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/files/feature_graph.h"
 #include "common/moments/column_fit.h"
-#include "curator/import/readers/load.h"
+#include "common/tables/load.h"
 
 namespace dpnmf::curator::lab {
 namespace {

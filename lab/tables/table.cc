@@ -11,11 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
-#include "common/files/csv.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
-#include "curator/import/readers/input_file.h"
-#include "curator/import/readers/npy_matrix.h"
+#include "common/files/input_file.h"
+#include "common/tables/npy_matrix.h"
 
 namespace dpnmf::curator::lab {
 namespace {

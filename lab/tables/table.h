@@ -10,7 +10,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "curator/import/readers/load.h"
+#include "common/tables/load.h"
 
 namespace dpnmf::curator::lab {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/files/csv.h"
+#include "common/files/fields.h"
 
 namespace dpnmf::curator::lab {
 

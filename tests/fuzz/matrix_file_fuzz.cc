@@ -10,17 +10,16 @@
 
 #include "common/base/error.h"
 #include "common/files/npy.h"
-#include "curator/import/readers/formats.h"
-#include "curator/import/readers/load.h"
-#include "tests/curator/import/zip_bytes.h"
+#include "common/tables/formats.h"
+#include "common/tables/load.h"
+#include "curator/import/columns.h"
+#include "tests/common/tables/zip_bytes.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
 namespace dpnmf::fuzz::matrix_file {
 namespace {
 
-using curator::LoadedMatrix;
-using curator::LoadOptions;
 
 // Compresses the text in the format of gzip.
 std::string Compressed(std::string_view text) {
@@ -53,16 +52,16 @@ bool DeclaresMillions(std::string_view text) {
 
 // Returns the byte that selects the format of that name in OptionsOf.
 char Choice(std::string_view name) {
-  const auto& formats = curator::InputFormats().rows();
+  const auto& formats = InputFormats().rows();
   const auto at = std::find(formats.begin(), formats.end(),
-                            curator::InputFormats().Find(name));
+                            InputFormats().Find(name));
   return static_cast<char>(1 + (at - formats.begin()));
 }
 
 LoadOptions OptionsOf(FuzzInput* bytes) {
   LoadOptions options;
   // 0: found out from the file.
-  const auto& formats = curator::InputFormats().rows();
+  const auto& formats = InputFormats().rows();
   const std::size_t choice = bytes->Below(formats.size() + 1);
   options.format = choice == 0 ? nullptr : formats[choice - 1];
   const std::uint8_t flags = bytes->Byte();
@@ -112,7 +111,7 @@ void DemandWhole(const LoadedMatrix& matrix, std::string_view npy) {
 void DemandUsable(LoadedMatrix matrix, curator::Normalisation normalisation) {
   constexpr double kBound = 0.75;
   NormaliseColumns(&matrix, normalisation, kBound);
-  const auto data = ToDataset(matrix, {});
+  const auto data = curator::ToDataset(matrix, {});
   Demand(data.ok(), "a sound matrix that is no data set");
   const double bound =
       normalisation == curator::Normalisation::kL2 ? 1 : kBound;
@@ -164,9 +163,9 @@ std::vector<std::string> FuzzSeeds() {
       seed(7, 0, 32, curator::ZipOf({{"x.npy", npy}})),
       seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
   };
-  for (const curator::InputFormat* format : curator::InputFormats().rows()) {
+  for (const InputFormat* format : InputFormats().rows()) {
     const std::string samples =
-        "tests/curator/import/samples/" + std::string(format->name);
+        "tests/common/tables/samples/" + std::string(format->name);
     for (const std::string& sample : FilesOf(samples))
       seeds.push_back(seed(5, Choice(format->name), 0, sample));
   }
@@ -225,12 +224,12 @@ void RunOne(const std::uint8_t* data, std::size_t size) {
   const std::string path =
       file.Write(name, compress ? Compressed(content) : content);
   if (name == "names") {
-    const auto names = curator::LoadFeatureNames(path);
+    const auto names = LoadFeatureNames(path);
     Count(names.ok() ? "names" : ReasonCode(names.status()));
     if (!names.ok()) DemandRefusal(names.status());
     return;
   }
-  auto matrix = curator::LoadMatrix(path, (kind & 32) != 0, options);
+  auto matrix = LoadMatrix(path, (kind & 32) != 0, options);
   if (!matrix.ok()) {
     DemandRefusal(matrix.status());
     Count(ReasonCode(matrix.status()));

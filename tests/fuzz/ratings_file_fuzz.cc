@@ -95,7 +95,7 @@ void FuzzRatings(FuzzInput* bytes, const OneFile& files) {
   std::size_t told = 0;
   options.refused = [&](const absl::Status& status) {
     DemandRefusal(status);
-    Demand(++told <= curator::kShownRefusals, "too many sentences");
+    Demand(++told <= kShownRefusals, "too many sentences");
     Count("several");
   };
   const std::string path = files.directory() + "/ratings";

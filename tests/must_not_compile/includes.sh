@@ -25,7 +25,7 @@ forbid '^#include "common/learning/' curator client $(ls -d common/*/ | grep -v 
 forbid '^#include "(curator|client|lab)/' analyst
 forbid '^#include "(curator|analyst|lab)/' client
 forbid '^#include "(analyst|client)/' lab
-forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/crypto common/threads common/files common/log common/privacy common/nmf common/moments \
+forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/crypto common/threads common/files common/log common/tables common/privacy common/nmf common/moments \
   curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise curator/ledger curator/gate \
   curator/publish curator/recommend/recommender.h curator/recommend/recommender.cc \
   lab/factorize curator/session/session.h curator/session/session.cc

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/crypto/sha256.h"
-#include "curator/import/readers/load.h"
+#include "common/tables/load.h"
 #include "curator/import/readers/ratings.h"
 
 namespace dpnmf::curator {

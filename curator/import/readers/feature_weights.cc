@@ -12,7 +12,7 @@
 #include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/files/entry.h"
-#include "curator/import/readers/input_file.h"
+#include "common/files/input_file.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -17,12 +17,11 @@
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
-#include "common/files/csv.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
-#include "curator/import/readers/assemble.h"
-#include "curator/import/readers/input_file.h"
-#include "curator/import/readers/load.h"
+#include "common/files/input_file.h"
+#include "common/tables/assemble.h"
+#include "common/tables/load.h"
 
 namespace dpnmf::curator {
 namespace {

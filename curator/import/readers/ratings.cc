@@ -21,8 +21,8 @@
 #include "common/base/view.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
-#include "curator/import/readers/assemble.h"
-#include "curator/import/readers/input_file.h"
+#include "common/files/input_file.h"
+#include "common/tables/assemble.h"
 
 namespace dpnmf::curator {
 namespace {

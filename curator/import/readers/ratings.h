@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/tables/load.h"
 #include "curator/data/dataset.h"
 #include "curator/import/readers/item_table.h"
-#include "curator/import/readers/load.h"
 
 namespace dpnmf::curator {
 
@@ -79,7 +79,7 @@ struct LoadedRatings {
 // Users are any words. Several lines of one user and item: the last one counts.
 // Takes 20 bytes of memory a line, 36 with times.
 //
-// Errors as LoadMatrix (curator/import/readers/load.h), here "input-ragged",
+// Errors as LoadMatrix (common/tables/load.h), here "input-ragged",
 // "input-malformed", "input-not-a-number", "input-not-finite",
 // "input-out-of-range" (a rating out of the declared range), "item-unknown",
 // "users-mismatch" (more people than declared), "users-count-out-of-range"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/import/readers/load.h"
+#include "common/tables/load.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf::curator {

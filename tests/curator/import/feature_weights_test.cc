@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
+#include "curator/import/columns.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"

@@ -1,6 +1,6 @@
 // A file format is one row: added here, it is found, read and named in the
 // lists of --format-in and of the help.
-#include "curator/import/readers/formats.h"
+#include "common/tables/formats.h"
 
 #include <filesystem>
 #include <string>
@@ -72,10 +72,10 @@ TEST(Formats, OfDeclaredPeopleNeedItemsAndTheirNumber) {
   EXPECT_TRUE(CheckImportOptions(options).ok());
 }
 
-// tests/curator/import/samples/NAME: also what fuzz.matrix_file begins with.
+// tests/common/tables/samples/NAME: also what fuzz.matrix_file begins with.
 TEST(Formats, EachHasSamplesThatItReads) {
   const std::filesystem::path samples =
-      DPNMF_SOURCE_DIR "/tests/curator/import/samples";
+      DPNMF_SOURCE_DIR "/tests/common/tables/samples";
   for (const InputFormat* format : InputFormats().rows()) {
     ASSERT_TRUE(std::filesystem::is_directory(samples / format->name))
         << format->name << " has no folder in " << samples;

@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/factor/moments.h"
+#include "curator/import/columns.h"
 #include "curator/import/dataset_people.h"
 #include "tests/curator/import/rows_import.h"
 #include "tests/curator/ranks/rank_fixtures.h"

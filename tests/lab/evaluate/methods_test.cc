@@ -4,7 +4,8 @@
 #include <memory>
 
 #include "common/base/error.h"
-#include "curator/import/readers/load.h"
+#include "common/tables/load.h"
+#include "curator/import/columns.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lab/evaluate/paper.h"

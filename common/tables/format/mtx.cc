@@ -1,0 +1,216 @@
+// Matrix Market files (NIST): coordinate (a sparse matrix) and array (a dense
+// one); real, integer or pattern; general symmetry.
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/files/entry.h"
+#include "common/files/fields.h"
+#include "common/tables/assemble.h"
+#include "common/tables/formats.h"
+
+namespace dpnmf {
+namespace {
+
+class MatrixMarketReader {
+ public:
+  explicit MatrixMarketReader(InputFile* input) : input_(*input) {}
+
+  absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
+    DPNMF_RETURN_IF_ERROR(ReadBanner());
+    DPNMF_RETURN_IF_ERROR(ReadSizes());
+    return coordinate_ ? ReadCoordinates(users_are_rows)
+                       : ReadArray(users_are_rows);
+  }
+
+ private:
+  // %%MatrixMarket matrix coordinate|array real|integer|pattern general
+  absl::Status ReadBanner() {
+    std::string_view line;
+    DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
+    if (!more)
+      return input_.RefuseAt("input-empty", 0, 0,
+                             "the file is empty; give another");
+    SplitFields(line, kBlanks, &fields_);
+    std::vector<std::string> words;
+    for (const std::string_view field : fields_) {
+      words.push_back(absl::AsciiStrToLower(std::string(field)));
+    }
+    if (words.size() != 5 || words[0] != "%%matrixmarket" ||
+        words[1] != "matrix") {
+      return input_.Refuse("input-malformed", 1,
+                           "the first line must be '%%MatrixMarket matrix "
+                           "FORMAT FIELD general'");
+    }
+    coordinate_ = words[2] == "coordinate";
+    pattern_ = words[3] == "pattern";
+    if (!coordinate_ && words[2] != "array") {
+      return input_.Refuse("input-malformed", 3,
+                           "the format must be coordinate or array");
+    }
+    const bool numeric =
+        words[3] == "real" || words[3] == "double" || words[3] == "integer";
+    if (!numeric && !(pattern_ && coordinate_)) {
+      return input_.Refuse(
+          "input-malformed", 4,
+          "the field must be real, integer or (coordinate only) pattern");
+    }
+    if (words[4] != "general") {
+      return input_.Refuse(
+          "input-malformed", 5,
+          "the symmetry must be general; write out all entries");
+    }
+    return absl::OkStatus();
+  }
+
+  // Splits the next line that is neither a comment nor empty.
+  absl::StatusOr<bool> NextLine() {
+    std::string_view line;
+    while (true) {
+      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
+      if (!more) return false;
+      if (IsBlank(line, kBlanks) || line[0] == '%') continue;
+      if (SplitFields(line, kBlanks, &fields_)) return true;
+      return input_.Refuse(
+          "input-malformed", fields_.size() + 1,
+          "a Matrix Market file must not contain quotes; remove them");
+    }
+  }
+
+  absl::Status ReadSizes() {
+    DPNMF_ASSIGN_OR_RETURN(const bool more, NextLine());
+    const std::size_t expected = coordinate_ ? 3 : 2;
+    if (!more || fields_.size() != expected) {
+      return input_.Refuse("input-malformed", 1,
+                           coordinate_
+                               ? "this line must be 'ROWS COLUMNS ENTRIES'"
+                               : "this line must be 'ROWS COLUMNS'");
+    }
+    std::uint64_t sizes[3] = {0, 0, 0};
+    for (std::size_t i = 0; i < expected; ++i) {
+      const auto size = ParseWhole(fields_[i]);
+      if (!size.has_value()) {
+        return input_.Refuse(
+            "input-malformed", i + 1,
+            absl::StrCat(Quoted(fields_[i]), " is not a whole number"));
+      }
+      sizes[i] = *size;
+      if (i == 2) continue;
+      if (*size == 0) {
+        return input_.Refuse("input-empty", i + 1,
+                             "a matrix needs at least one row and column");
+      }
+      if (*size > kLargestExtent) {
+        return input_.Refuse("input-too-large", i + 1,
+                             absl::StrCat("at most ", kLargestExtent,
+                                          " rows and columns are supported"));
+      }
+    }
+    rows_ = sizes[0];
+    columns_ = sizes[1];
+    count_ = coordinate_ ? sizes[2] : rows_ * columns_;
+    return absl::OkStatus();
+  }
+
+  // Calls add(entry) on each of the count_ lines of entries.
+  template <typename Add>
+  absl::Status ForEachLine(std::size_t field_count, Add add) {
+    for (std::uint64_t i = 0; i < count_; ++i) {
+      DPNMF_ASSIGN_OR_RETURN(const bool more, NextLine());
+      if (!more) {
+        return input_.Refuse(
+            "input-malformed", 1,
+            absl::StrCat("the file ends here after ", i, " of ", count_,
+                         " entries; copy it again or mend the size line"));
+      }
+      if (fields_.size() != field_count) {
+        return input_.Refuse("input-ragged",
+                             std::min(fields_.size(), field_count) + 1,
+                             absl::StrCat("the line has ", fields_.size(),
+                                          " fields; it needs ", field_count));
+      }
+      DPNMF_RETURN_IF_ERROR(add());
+    }
+    DPNMF_ASSIGN_OR_RETURN(const bool more, NextLine());
+    if (!more) return absl::OkStatus();
+    return input_.Refuse(
+        "input-malformed", 1,
+        absl::StrCat("this is more than the ", count_,
+                     " entries of the size line; correct the size line"));
+  }
+
+  // Index in [1, extent] of the file, as an index from 0.
+  absl::StatusOr<std::int32_t> ReadIndex(std::size_t field,
+                                         std::uint64_t extent) const {
+    const auto index = ParseWhole(fields_[field]);
+    if (index.has_value() && *index >= 1 && *index <= extent) {
+      return static_cast<std::int32_t>(*index - 1);
+    }
+    return input_.Refuse("input-out-of-range", field + 1,
+                         absl::StrCat("the index ", Quoted(fields_[field]),
+                                      " is not in 1 to ", extent));
+  }
+
+  absl::StatusOr<float> ReadValue(std::size_t field) const {
+    float entry = 0;
+    if (const auto problem = ParseEntry(fields_[field], &entry)) {
+      return input_.Refuse(problem->code, field + 1, problem->sentence);
+    }
+    return entry;
+  }
+
+  absl::StatusOr<LoadedMatrix> ReadCoordinates(bool users_are_rows) {
+    std::vector<SparseEntry> entries;
+    DPNMF_RETURN_IF_ERROR(ForEachLine(pattern_ ? 2 : 3, [&]() -> absl::Status {
+      DPNMF_ASSIGN_OR_RETURN(const std::int32_t row, ReadIndex(0, rows_));
+      DPNMF_ASSIGN_OR_RETURN(const std::int32_t column, ReadIndex(1, columns_));
+      float value = 1;
+      if (!pattern_) {
+        DPNMF_ASSIGN_OR_RETURN(value, ReadValue(2));
+      }
+      entries.push_back({.feature = users_are_rows ? column : row,
+                         .user = users_are_rows ? row : column,
+                         .value = value,
+                         .line = LineForMessages(input_)});
+      return absl::OkStatus();
+    }));
+    return AssembleSparse(input_, entries, users_are_rows ? columns_ : rows_,
+                          users_are_rows ? rows_ : columns_);
+  }
+
+  // Column after column.
+  absl::StatusOr<LoadedMatrix> ReadArray(bool users_are_rows) {
+    std::vector<float> values;
+    DPNMF_RETURN_IF_ERROR(ForEachLine(1, [&]() -> absl::Status {
+      DPNMF_ASSIGN_OR_RETURN(const float value, ReadValue(0));
+      values.push_back(value);
+      return absl::OkStatus();
+    }));
+    // Column-major rows x columns is row-major columns x rows.
+    return DenseOfRows(std::move(values), columns_, rows_, !users_are_rows);
+  }
+
+  InputFile& input_;
+  std::vector<std::string_view> fields_;  // of the current line
+  bool coordinate_ = false;
+  bool pattern_ = false;
+  std::uint64_t rows_ = 0, columns_ = 0, count_ = 0;
+};
+
+}  // namespace
+
+extern const InputFormat kMtxFormat = {
+    .name = "mtx",
+    .title = "Matrix Market",
+    .extension = ".mtx",
+    .signature = "%%MatrixMarket",
+    .read = [](InputFile* input, bool users_are_rows, const LoadOptions&) {
+      return MatrixMarketReader(input).Read(users_are_rows);
+    }};
+
+}  // namespace dpnmf

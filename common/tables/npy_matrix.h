@@ -1,0 +1,40 @@
+// NumPy .npy files, and arrays of .npz files, of two dimensions: booleans,
+// integers of 1 to 8 bytes, floats of 4 and 8 bytes, either byte order, C or
+// Fortran order.
+#ifndef DPNMF_COMMON_TABLES_NPY_MATRIX_H_
+#define DPNMF_COMMON_TABLES_NPY_MATRIX_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/files/input_file.h"
+#include "common/tables/load.h"
+
+namespace dpnmf {
+
+absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
+                                           bool users_are_rows);
+
+// The array `name` of an .npz file; empty: its only array.
+absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
+                                           const std::string& name,
+                                           bool users_are_rows);
+
+// The numbers as the file has them, in double precision.
+struct NpyNumbers {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  bool fortran_order = false;  // of `values`: column after column
+  std::vector<double> values;
+};
+
+// Entries are finite and at most as large as an entry of V; negative ones are
+// kept unless they are refused. Errors as LoadMatrix.
+absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
+                                          bool refuse_negative);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_TABLES_NPY_MATRIX_H_
