@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/import_all.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -70,12 +70,13 @@ class Keep : public CuratorFixture {
     ImportOptions options =
         RowsImport(directory_, directory_ + "/d.csv", "d", policy.population,
                    policy.epsilon, policy.delta);
-    options.before_publish = [this](const DatasetDescription& description,
+    BetweenSteps between;
+    between.before_publish = [this](const DatasetImport& import,
                                     const DatasetDigests& digests) {
-      return ledger_->BindDataset(description.population, description.name,
-                                  digests);
+      return ledger_->BindDataset(import.description().population,
+                                  import.description().name, digests);
     };
-    const auto imported = Import(options);
+    const auto imported = Import(options, between);
     ASSERT_TRUE(imported.ok()) << imported.status();
   }
   std::string Values(const std::string& data_dir) const {
@@ -135,11 +136,8 @@ class RemoveByOperator : public CloseByOperator {
     ImportOptions options = RowsImport(directory_, directory_ + "/m.csv", name,
                                        population, 1, 1e-5);
     options.shards = shards;
-    const std::vector<LedgerRow> rows = Audit().rows;
-    options.population_is_used = [&](const std::string& of) {
-      return PopulationIsUsed(rows, of);
-    };
-    return Import(options);
+    return Import(options, {.facts = {.used_populations =
+                                          UsedPopulations(Audit().rows)}});
   }
   void ImportInAPartAs(const std::string& name, const std::string& population) {
     ImportOptions options = RowsImport(directory_, directory_ + "/m.csv", name,
