@@ -57,10 +57,6 @@ struct RoundsRange {
   std::uint32_t most = kMaxRounds;
 };
 
-using KnobMember =
-    std::variant<bool RunParameters::*, std::uint32_t RunParameters::*,
-                 double RunParameters::*, std::vector<double> RunParameters::*>;
-
 // The numbers that a knob takes, or all entries of one that is a list. NaN is
 // outside.
 struct KnobRange {
@@ -82,14 +78,21 @@ inline constexpr KnobRange kShareRange = {.text = "strictly between 0 and 1",
                                           .most = 1,
                                           .excludes_ends = true};
 
+using KnobMember =
+    std::variant<bool RunParameters::*, std::uint32_t RunParameters::*,
+                 double RunParameters::*, std::vector<double> RunParameters::*>;
+
+struct KnobField {
+  std::string_view name;  // on the wire
+  int field = 0;          // its number there; orders the hash
+  KnobMember member;      // its initializer is the default
+};
+
 // A parameter of a run that mechanisms read, declared once, as a row beside the
 // mechanism that brings it. The flag of `dpnmf plan` and `train`, refusals, the
 // default, the hash of the run and the line of `dpnmf show` follow from the
 // row.
-struct Knob {
-  std::string_view name;  // of its field on the wire
-  int field = 0;          // number of that field; orders the hash
-  KnobMember member;      // its initializer is the default
+struct Knob : KnobField {
   KnobRange range = {};
   struct {
     const char* name = "";   // "--NAME"; if empty, there is no flag

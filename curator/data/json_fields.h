@@ -126,6 +126,10 @@ class JsonFields {
   static FileJson Written(const V& value) {
     return value;
   }
+  template <typename V>
+  static FileJson Written(const std::optional<V>& value) {
+    return value.has_value() ? Written(*value) : FileJson();
+  }
   static FileJson Written(const Digest& digest) { return HexOf(digest); }
   static FileJson Written(const std::vector<Digest>& digests) {
     FileJson list = FileJson::array();
@@ -133,12 +137,14 @@ class JsonFields {
     return list;
   }
 
-  template <typename V>
-  requires(
-      std::same_as<V, bool> || std::same_as<V, std::string> ||
-      std::same_as<V, FileJson>) static void ReadValue(const FileJson& json,
-                                                       const char*, V* value) {
-    *value = json.get<V>();
+  static void ReadValue(const FileJson& json, const char*, FileJson* value) {
+    *value = json;
+  }
+  static void ReadValue(const FileJson& json, const char*, std::string* value) {
+    *value = json.get<std::string>();
+  }
+  static void ReadValue(const FileJson& json, const char*, bool* value) {
+    *value = json.get<bool>();
   }
   static void ReadValue(const FileJson& json, const char* name, double* value) {
     if (!json.is_number()) Refuse(name, " is not a number");
@@ -146,9 +152,7 @@ class JsonFields {
   }
   // get<> would take 1.5 and true for 1, and has no defined value for 1e42.
   template <std::integral V>
-  requires(!std::same_as<V, bool>) static void ReadValue(const FileJson& json,
-                                                         const char* name,
-                                                         V* value) {
+  static void ReadValue(const FileJson& json, const char* name, V* value) {
     const bool good = json.is_number_unsigned()
                           ? std::in_range<V>(json.get<std::uint64_t>())
                           : json.is_number_integer() &&
@@ -160,6 +164,11 @@ class JsonFields {
     const std::optional<Digest> digest = DigestOfHex(json.get<std::string>());
     if (!digest.has_value()) Refuse("unknown value of ", name);
     *value = *digest;
+  }
+  template <typename V>
+  static void ReadValue(const FileJson& json, const char* name,
+                        std::optional<V>* value) {
+    if (!json.is_null()) ReadValue(json, name, &value->emplace());
   }
   template <typename V>
   static void ReadValue(const FileJson& json, const char* name,

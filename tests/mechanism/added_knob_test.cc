@@ -21,9 +21,7 @@ using ::testing::Not;
 
 // For a member that has no flag and no line elsewhere.
 constexpr Knob kToyKnobs[] = {
-    {"toy_share",
-     1000,
-     &RunParameters::share_of_mean,
+    {{"toy_share", 1000, &RunParameters::share_of_mean},
      kShareRange,
      {"--toy-share", "X", "Share of the toy"},
      {"share of the toy", [](const RunParameters& parameters) {

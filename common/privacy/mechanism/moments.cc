@@ -94,23 +94,19 @@ std::string RowsText(const RunParameters& parameters) {
 }
 
 constexpr Knob kKnobs[] = {
-    {"moment_rows",
-     14,
-     &RunParameters::moment_rows,
+    {{"moment_rows", 14, &RunParameters::moment_rows},
      {.text = "1 or more", .code = "moment-rows-out-of-range", .least = 1},
      {"--moment-rows", "M",
       "Only for moments and ratings: the most features or items whose second "
       "moment is released [moments: up to 1024; ratings: by the data set's "
       "size]"},
      {"moments of", RowsText}},
-    {"share_of_moments",
-     15,
-     &RunParameters::share_of_moments,
+    {{"share_of_moments", 15, &RunParameters::share_of_moments},
      kShareRange,
      {"--share-of-moments", "X",
       "Only for moments with further --rounds: share of the run's cost before "
       "them [0.5]"}},
-    {"share_of_mean", 16, &RunParameters::share_of_mean, kShareRange}};
+    {{"share_of_mean", 16, &RunParameters::share_of_mean}, kShareRange}};
 
 // A first dictionary plays no part: moments make the one that rounds start at.
 bool Uses(std::string_view field, const RunParameters& parameters,

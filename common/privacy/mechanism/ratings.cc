@@ -241,9 +241,7 @@ std::string DirectionsText(const RunParameters& parameters) {
 }
 
 constexpr Knob kKnobs[] = {
-    {"shares",
-     17,
-     &RunParameters::shares,
+    {{"shares", 17, &RunParameters::shares},
      {.text = "5 numbers from 0 to 1 that add up to at most 1, the first above "
               "0: items, co-ratings, profiles, residuals, corrections",
       .code = "share-out-of-range",
@@ -254,9 +252,7 @@ constexpr Knob kKnobs[] = {
       "data set's size]"},
      {"shares of the cost", SharesText}},
     // 0 is good without corrections; the text is that of the flag.
-    {"profile_directions",
-     18,
-     &RunParameters::profile_directions,
+    {{"profile_directions", 18, &RunParameters::profile_directions},
      {.text = "1 or more", .code = "profile-directions-out-of-range"},
      {"--profile-directions", "R",
       "Only for ratings: number of directions of profiles for which "
