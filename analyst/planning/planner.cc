@@ -112,14 +112,17 @@ MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
        .has_priors = specification.priors_size() > 0});
 }
 
-// Fills in the mechanism's defaults where the specification has 0. Changes
-// nothing for a mechanism or for facts that PlanFor refuses.
+// Fills in the defaults of every run and those of its mechanism, where the
+// specification has 0 and PlanFor does not refuse the mechanism or the facts.
 void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   const Mechanism* const mechanism = Mechanisms().Find(run->mechanism());
   const absl::StatusOr<DatasetFacts> facts = FactsOf(dataset);
   absl::StatusOr<RunParameters> parameters = FromProto(*run);
-  if (mechanism == nullptr || !facts.ok() || !parameters.ok()) return;
-  mechanism->fill_defaults(*facts, &*parameters);
+  if (!parameters.ok()) return;
+  for (const Knob& knob : KnobsOfEveryRun())
+    if (IsZero(knob, *parameters)) SetDefault(knob, &*parameters);
+  if (mechanism != nullptr && facts.ok())
+    mechanism->fill_defaults(*facts, &*parameters);
   *run = dpnmf::ToProto(*parameters);
 }
 
@@ -187,9 +190,6 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
   v1::RunParameters& run = *specification.mutable_parameters();
   if (run.mechanism().empty() || run.mechanism() == "auto")
     run.set_mechanism(ChoiceFor(specification, dataset).mechanism);
-  if (run.inner_iterations() == 0)
-    run.set_inner_iterations(kDefaultInnerIterations);
-  if (run.share_of_a() == 0) run.set_share_of_a(kDefaultShareOfA);
   if (run.adjacency() == v1::ADJACENCY_UNSPECIFIED) {
     run.set_adjacency(dataset.guarantee().adjacency());
   }

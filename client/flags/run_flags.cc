@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -13,9 +14,9 @@
 #include "client/files/model_file.h"
 #include "common/base/error.h"
 #include "common/files/feature_rows.h"
-#include "common/nmf/defaults.h"
 #include "common/privacy/mechanism.h"
 #include "common/privacy/run_plan.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -48,55 +49,86 @@ absl::Status CheckMechanism(const std::string& name) {
                    "; to measure how well W fits, run 'dpnmf objective RUN'."));
 }
 
-// On the wire 0 stands for a default, so a 0 that was typed stops here. What is
-// too large the server refuses.
+// The value as typed, if it was; a bool that is off was not.
+template <typename T>
+std::optional<T> TypedValue(const Knob& knob, const RunFlags& flags) {
+  const auto typed = flags.knobs.find(knob.name);
+  if (typed == flags.knobs.end()) return std::nullopt;
+  if constexpr (std::is_same_v<T, bool>) {
+    if (std::get<std::string>(typed->second) == "on") return true;
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    if (!std::get<T>(typed->second).empty()) return std::get<T>(typed->second);
+  } else {
+    return std::get<std::optional<T>>(typed->second);
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+std::optional<T> TypedValue(T RunParameters::*member, const RunFlags& flags) {
+  return TypedValue<T>(KnobOf(member), flags);
+}
+
+bool IsGiven(const Knob& knob, const RunFlags& flags) {
+  return std::visit(
+      [&]<typename T>(T RunParameters::*) {
+        return TypedValue<T>(knob, flags).has_value();
+      },
+      knob.member);
+}
+
+// Sets all knobs and nothing else: to what was typed, else to 0.
+RunParameters TypedKnobs(const RunFlags& flags) {
+  RunParameters parameters;
+  for (const Knob* knob : Knobs()) {
+    std::visit(
+        [&]<typename T>(T RunParameters::*member) {
+          parameters.*member = TypedValue<T>(*knob, flags).value_or(T{});
+        },
+        knob->member);
+  }
+  return parameters;
+}
+
+Flag FlagOf(const Knob& knob, RunFlags* flags) {
+  TypedKnob& typed = flags->knobs[knob.name];
+  return std::visit(
+      [&]<typename T>(T RunParameters::*) {
+        if constexpr (std::is_same_v<T, bool>) {
+          return Flag(knob.flag.name, &typed.emplace<std::string>("off"),
+                      knob.flag.help, {.one_of = "on|off", .shown = true});
+        } else {
+          using Typed =
+              std::conditional_t<std::is_same_v<T, std::vector<double>>, T,
+                                 std::optional<T>>;
+          return Flag(knob.flag.name, &typed.emplace<Typed>(), knob.flag.help,
+                      {.value = knob.flag.value});
+        }
+      },
+      knob.member);
+}
+
+// On the wire 0 stands for a default, so a 0 that was typed stops here.
 absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.rank == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
                    "`--rank` must be 1 or more.");
-  if (flags.profile_directions == 0u)
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "profile-directions-out-of-range",
-                   "`--profile-directions` must be 1 or more.");
   if (flags.rounds == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "rounds-out-of-range",
                    "`--rounds` must be 1 or more.");
-  if (flags.moment_rows == 0u)
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "moment-rows-out-of-range",
-                   "`--moment-rows` must be 1 or more.");
-  if (flags.inner_iterations == 0u)
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "inner-iterations-out-of-range",
-                   "`--inner-iterations` must be from 1 to 1000.");
   if (flags.steps_per_round == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "steps-out-of-range",
                    "`--steps-per-round` must be from 1 to 10,000.");
   if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
     return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
                    "`--step-size` must be above 0 and at most 2.");
-  // Decimals that add up to 1 may not quite do so as they are stored; the
-  // server checks exactly.
-  const double sum =
-      std::accumulate(flags.shares.begin(), flags.shares.end(), 0.0);
-  const bool are_shares =
-      std::all_of(flags.shares.begin(), flags.shares.end(),
-                  [](double share) { return share >= 0 && share <= 1; }) &&
-      sum <= 1 + 1e-9 && (flags.shares.empty() || flags.shares.size() == 5);
-  if (!are_shares)
-    return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
-                   "`--shares` must be five numbers from 0 to 1 whose sum is "
-                   "at most 1: of items, co-ratings, profiles, residuals and "
-                   "corrections.");
-  const auto is_share = [](std::optional<double> share) {
-    return !share || (*share > 0 && *share < 1);
-  };
-  if (!is_share(flags.share_of_a) || !is_share(flags.share_of_moments))
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "share-out-of-range",
-        absl::StrCat(is_share(flags.share_of_a) ? "`--share-of-moments`"
-                                                : "`--share-of-a`",
-                     " must be strictly between 0 and 1."));
+  const RunParameters typed = TypedKnobs(flags);
+  for (const Knob* knob : Knobs()) {
+    if (IsGiven(*knob, flags) &&
+        (!IsInRange(*knob, typed) ||
+         (knob->range.zero_is_default && IsZero(*knob, typed))))
+      return RefuseRange(*knob, knob->flag.name);
+  }
   return absl::OkStatus();
 }
 
@@ -105,24 +137,17 @@ absl::Status CheckNumbers(const RunFlags& flags) {
 std::string UnusedFlag(
     const RunFlags& flags,
     const std::function<bool(std::string_view field)>& plays_part) {
+  for (const Knob* knob : Knobs())
+    if (IsGiven(*knob, flags) && !plays_part(knob->name))
+      return knob->flag.name;
   const struct {
     std::string_view flag, field;
     bool given;
   } all[] = {
       {"--init", "initialisation", flags.init != "random"},
-      {"--moment-rows", "moment_rows", flags.moment_rows.has_value()},
-      {"--share-of-moments", "share_of_moments",
-       flags.share_of_moments.has_value()},
-      {"--shares", "shares", !flags.shares.empty()},
-      {"--profile-directions", "profile_directions",
-       flags.profile_directions.has_value()},
       {"--non-negative", "non_negative", flags.non_negative},
       {"--loss", "loss", flags.law.loss == "kl"},
       {"--sparse", "sparseness", flags.law.sparse.has_value()},
-      {"--outliers", "outliers", flags.outliers == "on"},
-      {"--inner-iterations", "inner_iterations",
-       flags.inner_iterations.has_value()},
-      {"--share-of-a", "share_of_a", flags.share_of_a.has_value()},
       {"--step-size", "step_size", flags.step_size.has_value()},
       {"--steps-per-round", "steps_per_round",
        flags.steps_per_round.has_value()},
@@ -141,11 +166,10 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   if (mechanism == nullptr) return absl::OkStatus();
   DatasetFacts facts;
   facts.features = dataset.features();
-  RunParameters parameters;
-  parameters.shares = flags.shares;
-  parameters.moment_rows =
-      flags.moment_rows.value_or(static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(facts.features, kMaxMomentRows)));
+  RunParameters parameters = TypedKnobs(flags);
+  if (parameters.moment_rows == 0)
+    parameters.moment_rows = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(facts.features, kMaxMomentRows));
   const auto unused_of = [&](std::uint32_t rounds) {
     parameters.rounds = rounds;
     return UnusedFlag(flags, [&](std::string_view field) {
@@ -167,7 +191,7 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
 absl::Status NameRows(const RunFlags& flags, const v1::Dataset& dataset,
                       v1::RunSpecification* specification) {
   if (flags.rows.empty()) return absl::OkStatus();
-  if (flags.moment_rows.has_value()) {
+  if (specification->parameters().moment_rows() != 0) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
                    "--rows says how many rows there are: leave out "
                    "--moment-rows.");
@@ -242,46 +266,19 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Delta at which epsilon is read [that of the cap]", {.value = "D"}),
       Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
            {.value = "NAME", .shown = true}),
-      Flag("--moment-rows", &flags->moment_rows,
-           "Only for moments and ratings: the most features or items whose "
-           "second moment is released [moments: up to 1024; ratings: by the "
-           "data set's size]",
-           {.value = "M"}),
+  };
+  for (const Knob* knob : Knobs())
+    if (*knob->flag.name != '\0') table.push_back(FlagOf(*knob, flags));
+  const std::vector<Flag> rest = {
       Flag("--rows", &flags->rows,
            "Only for moments: file with the features of the second moment, "
            "fewer than all and at most 1024: numbers from 0, one on each line "
            "[those with the largest mean]",
            {.value = "FILE"}),
-      Flag("--share-of-moments", &flags->share_of_moments,
-           "Only for moments with further --rounds: share of the run's cost "
-           "before them [0.5]",
-           {.value = "X"}),
-      Flag("--shares", &flags->shares,
-           "Only for ratings: shares of the run's cost for items, co-ratings, "
-           "profiles, residuals and corrections; 0 leaves a release out [by "
-           "the data set's size]",
-           {.value = "X,X,X,X,X"}),
-      Flag("--profile-directions", &flags->profile_directions,
-           "Only for ratings: number of directions of profiles for which "
-           "corrections are released [by the data set's size]",
-           {.value = "R"}),
       Flag("--non-negative", &flags->non_negative,
            "Only for ratings: an item model with non-negative parts, which are "
            "easier to interpret (`dpnmf top`); its predictions are a little "
            "worse"),
-      Flag("--outliers", &flags->outliers,
-           "Whether sparse outliers are separated",
-           {.one_of = "on|off", .shown = true}),
-      Flag("--lambda", &flags->lambda,
-           "Residual above which an entry is an outlier [2 c/sqrt(D), where c "
-           "is the bound of a column]",
-           {.value = "L"}),
-      Flag("--outlier-bound", &flags->outlier_bound,
-           "Largest outlier [the bound of a column]", {.value = "M"}),
-      Flag("--inner-iterations", &flags->inner_iterations,
-           "Sweeps of the curator's H step in a round [10]", {.value = "N"}),
-      Flag("--share-of-a", &flags->share_of_a,
-           "Share of a round's cost that is spent on A [0.1]", {.value = "X"}),
       Flag("--init", &flags->init,
            "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
            "known to everybody)",
@@ -299,6 +296,7 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Start the run even if no part of it can be expected to be "
            "reliable"),
   };
+  table.insert(table.end(), rest.begin(), rest.end());
   for (const Flag& flag : FlagsOfLaw(&flags->law)) table.push_back(flag);
   return table;
 }
@@ -311,26 +309,25 @@ double DefaultLambda(const v1::Dataset& dataset) {
 v1::RunSpecification SpecificationOf(const RunFlags& flags,
                                      const v1::Dataset& dataset) {
   v1::RunSpecification specification;
-  v1::RunParameters* parameters = specification.mutable_parameters();
-  parameters->set_dataset(flags.dataset);
-  parameters->set_rank(flags.rank.value_or(0));
-  parameters->set_rounds(flags.rounds.value_or(0));
-  parameters->set_epsilon(flags.epsilon);
-  parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
-  parameters->set_mechanism(flags.mechanism);
-  parameters->set_moment_rows(flags.moment_rows.value_or(0));
-  parameters->set_share_of_moments(flags.share_of_moments.value_or(0));
-  parameters->mutable_shares()->Add(flags.shares.begin(), flags.shares.end());
-  parameters->set_profile_directions(flags.profile_directions.value_or(0));
-  if (flags.outliers == "on") {
-    parameters->set_outliers(true);
-    parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));
-    parameters->set_outlier_bound(
-        flags.outlier_bound.value_or(dataset.column_bound()));
+  RunParameters run = TypedKnobs(flags);
+  run.dataset = flags.dataset;
+  run.rank = flags.rank.value_or(0);
+  run.rounds = flags.rounds.value_or(0);
+  run.epsilon = flags.epsilon;
+  run.delta = flags.delta.value_or(dataset.guarantee().delta());
+  run.mechanism = flags.mechanism;
+  if (run.outliers) {
+    run.lambda = TypedValue(&RunParameters::lambda, flags)
+                     .value_or(DefaultLambda(dataset));
+    run.outlier_bound = TypedValue(&RunParameters::outlier_bound, flags)
+                            .value_or(dataset.column_bound());
   }
-  parameters->set_inner_iterations(
-      flags.inner_iterations.value_or(kDefaultInnerIterations));
-  parameters->set_share_of_a(flags.share_of_a.value_or(0));
+  // A repeated request must have the bytes of the first, and every client has
+  // sent this default.
+  if (run.inner_iterations == 0)
+    run.inner_iterations = RunParameters().inner_iterations;
+  v1::RunParameters* parameters = specification.mutable_parameters();
+  *parameters = ToProto(run);
   parameters->set_adjacency(dataset.guarantee().adjacency());
   parameters->set_conversion(dataset.guarantee().conversion());
   v1::LearnerOptions* learner = specification.mutable_learner();
@@ -365,7 +362,9 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
                    "`--init` must be random or public:FILE.");
   }
-  if (flags.outliers == "off" && (flags.lambda || flags.outlier_bound)) {
+  if (!TypedValue(&RunParameters::outliers, flags) &&
+      (TypedValue(&RunParameters::lambda, flags) ||
+       TypedValue(&RunParameters::outlier_bound, flags))) {
     return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
                    "`--lambda` and `--outlier-bound` need --outliers on.");
   }

@@ -3,8 +3,11 @@
 #define DPNMF_CLIENT_FLAGS_RUN_FLAGS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,6 +18,10 @@
 
 namespace dpnmf::cli {
 
+// Value of a knob as typed; the word, on or off, is of a bool.
+using TypedKnob = std::variant<std::string, std::optional<std::uint32_t>,
+                               std::optional<double>, std::vector<double>>;
+
 // Flags as typed; those not given come from the data set or from the defaults.
 struct RunFlags {
   std::string dataset;     // or a federation, which is one to the server
@@ -24,18 +31,12 @@ struct RunFlags {
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
-  std::optional<std::uint32_t> moment_rows;         // else all, up to 1024
-  std::string rows;                                 // a file; else by the mean
-  std::optional<double> share_of_moments;           // else the server's default
-  std::vector<double> shares;                       // else the server's default
-  std::optional<std::uint32_t> profile_directions;  // likewise
+  // By Knob::name; those not given are the server's defaults, or DefaultLambda
+  // and the column bound.
+  std::map<std::string_view, TypedKnob> knobs;
+  std::string rows;  // a file; else by the mean
   std::string init = "random";
-  std::string outliers = "off";
-  std::optional<double> lambda;                   // else DefaultLambda
-  std::optional<double> outlier_bound;            // else the column bound
-  std::optional<std::uint32_t> inner_iterations;  // else 10
   // Else the server's defaults.
-  std::optional<double> share_of_a;
   std::optional<double> step_size;
   std::optional<std::uint32_t> steps_per_round;
   std::uint64_t seed = 0;

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/render/names.h"
 #include "client/render/number.h"
@@ -50,30 +49,10 @@ Table CostTable(const v1::Epsilons& at) {
                 {"GAUSSIAN", Align::kRight}});
 }
 
-std::string OutliersText(const v1::RunParameters& parameters) {
-  if (!parameters.outliers()) return "off";
-  return absl::StrCat("on, lambda ", FormatNumber(parameters.lambda()),
-                      ", bound ", FormatNumber(parameters.outlier_bound()));
-}
-
 std::string InitialisationText(const v1::LearnerOptions& learner) {
   if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
     return "a public dictionary";
   return absl::StrCat("random, seed ", learner.seed());
-}
-
-// "items 0.3, co-ratings 0.6, profiles 0.1".
-std::string SharesText(const v1::RunParameters& parameters) {
-  constexpr const char* kReleases[] = {"items", "co-ratings", "profiles",
-                                       "residuals", "corrections"};
-  std::vector<std::string> shares;
-  for (int i = 0; i < parameters.shares_size() && i < 5; ++i) {
-    if (parameters.shares(i) != 0) {
-      shares.push_back(
-          absl::StrCat(kReleases[i], " ", FormatNumber(parameters.shares(i))));
-    }
-  }
-  return absl::StrJoin(shares, ", ");
 }
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -81,13 +60,9 @@ using Lines = std::vector<std::pair<std::string, std::string>>;
 // Tells if a field plays a part in the run, as far as its mechanism is known
 // here. No facts of the data set are at hand: assumes more features than
 // moments have rows.
-bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
-  const Mechanism* const mechanism = Mechanisms().Find(message.mechanism());
+bool PlaysPart(std::string_view field, const RunParameters& parameters) {
+  const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism);
   if (mechanism == nullptr) return true;
-  RunParameters parameters;
-  parameters.rounds = message.rounds();
-  parameters.moment_rows = message.moment_rows();
-  parameters.shares.assign(message.shares().begin(), message.shares().end());
   DatasetFacts facts;
   facts.features = std::numeric_limits<std::uint64_t>::max();
   return mechanism->uses(field, parameters, facts);
@@ -95,29 +70,21 @@ bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
 
 void AddSpecificationLines(const v1::RunSpecification& specification,
                            Lines* lines) {
-  const v1::RunParameters& parameters = specification.parameters();
-  const auto add = [&](std::string_view field, const char* name,
-                       std::string text) {
-    if (PlaysPart(field, parameters)) lines->push_back({name, std::move(text)});
-  };
-  lines->insert(lines->end(), {{"data set", parameters.dataset()},
-                               {"rank", absl::StrCat(parameters.rank())},
-                               {"rounds", absl::StrCat(parameters.rounds())},
-                               {"mechanism", parameters.mechanism()}});
-  add("moment_rows", "moments of",
-      absl::StrCat("up to ", parameters.moment_rows(),
-                   parameters.shares().empty() ? " features" : " items"));
-  add("shares", "shares of the cost", SharesText(parameters));
-  add("profile_directions", "corrections for",
-      absl::StrCat(parameters.profile_directions(), " directions"));
+  const RunParameters parameters = ValuesOf(specification.parameters());
+  lines->insert(lines->end(), {{"data set", parameters.dataset},
+                               {"rank", absl::StrCat(parameters.rank)},
+                               {"rounds", absl::StrCat(parameters.rounds)},
+                               {"mechanism", parameters.mechanism}});
+  for (const Knob* knob : Knobs()) {
+    if (knob->line.text != nullptr && PlaysPart(knob->name, parameters))
+      lines->push_back({knob->line.label, knob->line.text(parameters)});
+  }
   if (specification.learner().non_negative())
     lines->push_back({"item model", "non-negative"});
-  add("outliers", "outliers", OutliersText(parameters));
-  add("inner_iterations", "inner iterations",
-      absl::StrCat(parameters.inner_iterations()));
-  add("share_of_a", "share of A", FormatNumber(parameters.share_of_a()));
-  add("initialisation", "first dictionary",
-      InitialisationText(specification.learner()));
+  if (PlaysPart("initialisation", parameters)) {
+    lines->push_back(
+        {"first dictionary", InitialisationText(specification.learner())});
+  }
   if (specification.learner().loss() == v1::LOSS_KL)
     lines->push_back({"loss", "kl"});
   if (specification.learner().sparseness() > 0) {

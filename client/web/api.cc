@@ -160,7 +160,8 @@ absl::StatusOr<PreparedRun> PreparedOf(const AnalystClient& client,
   flags.epsilon = fields->Real("epsilon").value_or(0);
   flags.mechanism = fields->Text("mechanism");
   if (flags.mechanism.empty()) flags.mechanism = "auto";
-  flags.outliers = fields->Flag("outliers") ? "on" : "off";
+  flags.knobs[KnobOf(&RunParameters::outliers).name] =
+      std::string(fields->Flag("outliers") ? "on" : "off");
   flags.seed = fields->Whole("seed").value_or(0);
   flags.hopeless = fields->Flag("hopeless");
   const std::string request_id = fields->Text("request_id");

@@ -11,8 +11,6 @@ inline constexpr double kDefaultShareOfMoments = 0.5;
 inline constexpr double kDefaultShareOfFirstMoments = 0.3;  // of aimed
 inline constexpr double kDefaultStepSize = 1;
 inline constexpr std::uint32_t kDefaultStepsPerRound = 200;
-inline constexpr std::uint32_t kDefaultInnerIterations = 10;
-inline constexpr double kDefaultShareOfA = 0.1;
 
 }  // namespace dpnmf
 

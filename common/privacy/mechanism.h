@@ -15,8 +15,11 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -54,6 +57,55 @@ struct RoundsRange {
   std::uint32_t most = kMaxRounds;
 };
 
+// The numbers that a knob takes, or all entries of one that is a list. NaN is
+// outside.
+struct KnobRange {
+  // A refusal is "`NAME` must be TEXT.", with the reason code.
+  std::string_view text = "";
+  std::string_view code = "";
+  double least = 0;
+  double most = std::numeric_limits<double>::max();
+  bool excludes_ends = false;
+  // On the wire 0 stands for the default, so nobody may type it.
+  bool zero_is_default = true;
+  // If not null, tells in place of `least` and `most` if the value is good.
+  bool (*is_good)(const RunParameters& parameters) = nullptr;
+};
+
+// A share of a cost.
+inline constexpr KnobRange kShareRange = {.text = "strictly between 0 and 1",
+                                          .code = "share-out-of-range",
+                                          .most = 1,
+                                          .excludes_ends = true};
+
+using KnobMember =
+    std::variant<bool RunParameters::*, std::uint32_t RunParameters::*,
+                 double RunParameters::*, std::vector<double> RunParameters::*>;
+
+struct KnobField {
+  std::string_view name;  // on the wire
+  int field = 0;          // its number there; orders the hash
+  KnobMember member;      // its initializer is the default
+};
+
+// A parameter of a run that mechanisms read, declared once, as a row beside the
+// mechanism that brings it. The flag of `dpnmf plan` and `train`, refusals, the
+// default, the hash of the run and the line of `dpnmf show` follow from the
+// row.
+struct Knob : KnobField {
+  KnobRange range = {};
+  struct {
+    const char* name = "";   // "--NAME"; if empty, there is no flag
+    const char* value = "";  // name of the value in help; a bool is on or off
+    const char* help = "";   // ends with the default, as [10]
+  } flag = {};
+  struct {
+    const char* label = "";
+    // If null, there is no line.
+    std::string (*text)(const RunParameters& parameters) = nullptr;
+  } line = {};
+};
+
 // Functions are pure and thread-safe.
 struct Mechanism {
   std::string_view name;  // RunParameters::mechanism
@@ -86,8 +138,8 @@ struct Mechanism {
   // Numbers of rounds that a run may have, before the data set's own limit.
   RoundsRange (*rounds)(const RunParameters& parameters,
                         const DatasetFacts& facts);
-  // The parameters that only this mechanism reads. INVALID_ARGUMENT. The
-  // common ones have been checked.
+  // The parameters that only this mechanism reads, where more than their ranges
+  // counts. INVALID_ARGUMENT. The common ones have been checked.
   absl::Status (*check)(const RunParameters& parameters,
                         const DatasetFacts& facts);
   // The stages in order, on lattices for q_h = q_u = bits. Costs of all rounds
@@ -99,6 +151,9 @@ struct Mechanism {
   // plays a part in the run. Reads only rounds, moment_rows and shares.
   bool (*uses)(std::string_view field, const RunParameters& parameters,
                const DatasetFacts& facts);
+  // Parameters that this mechanism brings. Their ranges are checked in each of
+  // its runs, before `check`.
+  std::span<const Knob> knobs = {};
 
   ForecastBy forecast_by = ForecastBy::kNothing;
   std::string_view forecast_part = "";
@@ -113,6 +168,29 @@ const NameTable<Mechanism>& Mechanisms();
 #define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
 #include "mechanism_names.inc"
 #undef DPNMF_MECHANISM
+
+// Knobs of all mechanisms, in the order of help and text.
+std::vector<const Knob*> Knobs();
+// Knobs that every run carries, whether or not its mechanism reads them.
+// statistics.cc.
+std::span<const Knob> KnobsOfEveryRun();
+// Those of them that the fit of each person's h to W reads.
+std::span<const Knob> KnobsOfFit();
+// The first row of the member; there must be one.
+const Knob& KnobOf(KnobMember member);
+
+// 0, off or an empty list.
+bool IsZero(const Knob& knob, const RunParameters& parameters);
+// A whole number, the bits of a double, or the length and the bits of a list.
+std::vector<std::uint64_t> WordsOf(const Knob& knob,
+                                   const RunParameters& parameters);
+void SetDefault(const Knob& knob, RunParameters* parameters);
+bool IsInRange(const Knob& knob, const RunParameters& parameters);
+// INVALID_ARGUMENT with the knob's code; `name` as the sentence has it.
+absl::Status RefuseRange(const Knob& knob, std::string_view name);
+// Refuses the first knob that is out of its range.
+absl::Status CheckKnobs(std::span<const Knob> knobs,
+                        const RunParameters& parameters);
 
 // False if no mechanism has the name.
 bool MechanismHas(std::string_view name, bool Mechanism::*property);
@@ -132,8 +210,6 @@ RoundsRange AnyRounds(const RunParameters& parameters,
                       const DatasetFacts& facts);
 absl::Status CheckNothing(const RunParameters& parameters,
                           const DatasetFacts& facts);
-// INVALID_ARGUMENT "share-out-of-range" unless 0 < share < 1.
-absl::Status CheckShare(std::string_view field, double share);
 
 // floor(share * whole), share in (0, 1] cut to 48 bits.
 MuSquared ShareOf(MuSquared whole, double share);
@@ -149,7 +225,10 @@ PartDraft PartOfProducts(std::string name, std::uint64_t rows,
 // m^2, m the largest entry of a quantised vector.
 Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
 
-// Checks moment_rows and the two shares of `moments` and `aimed`. moments.cc.
+// Checks moment_rows against the data set. moments.cc.
+absl::Status CheckMomentRows(const RunParameters& parameters,
+                             const DatasetFacts& facts);
+// Checks all parameters of `moments` and `aimed`. moments.cc.
 absl::Status CheckMoments(const RunParameters& parameters,
                           const DatasetFacts& facts);
 // S_v, published as "mean". moments.cc.
@@ -164,6 +243,8 @@ StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,
 // Mechanism::uses of a run of such rounds alone.
 bool StatisticsUse(std::string_view field, const RunParameters& parameters,
                    const DatasetFacts& facts);
+// A round with a dictionary reads the field to fit each person's h.
+bool FitUses(std::string_view field);
 
 // Returns true if `fields` contains the field.
 bool IsOneOf(std::string_view field,

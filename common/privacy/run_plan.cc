@@ -298,26 +298,6 @@ absl::Status CheckFits(const Mechanism& mechanism, const DatasetFacts& facts) {
                               " for a data set of ratings."));
 }
 
-absl::Status CheckCommon(const RunParameters& parameters) {
-  if (!(parameters.lambda >= 0 && parameters.lambda <= 1e6)) {
-    return Invalid("lambda-out-of-range",
-                   "`lambda` must be from 0 to 1e6, in units of the data.");
-  }
-  const double bound = parameters.outlier_bound;
-  if (!(bound >= 0 && bound <= 1e6) || (parameters.outliers && bound == 0)) {
-    return Invalid("outlier-bound-out-of-range",
-                   "`outlier_bound` must be above 0 and at most 1e6, in units "
-                   "of the data (or 0 with `outliers` off).");
-  }
-  if (!(parameters.inner_iterations >= 1 &&
-        parameters.inner_iterations <= 1000)) {
-    return Invalid(
-        "inner-iterations-out-of-range",
-        "`inner_iterations` must be from 1 to 1000; the usual value is 10.");
-  }
-  return CheckShare("share_of_a", parameters.share_of_a);
-}
-
 absl::Status CheckPolicy(const RunParameters& parameters,
                          const DatasetFacts& facts) {
   if (facts.adjacency == Adjacency::kOneRating && !facts.ratings.has_value()) {
@@ -400,7 +380,8 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
   DPNMF_ASSIGN_OR_RETURN(const Mechanism* const mechanism,
                          MechanismNamed(parameters.mechanism));
   DPNMF_RETURN_IF_ERROR(CheckFits(*mechanism, facts));
-  DPNMF_RETURN_IF_ERROR(CheckCommon(parameters));
+  DPNMF_RETURN_IF_ERROR(CheckKnobs(KnobsOfEveryRun(), parameters));
+  DPNMF_RETURN_IF_ERROR(CheckKnobs(mechanism->knobs, parameters));
   DPNMF_RETURN_IF_ERROR(mechanism->check(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckRounds(*mechanism, parameters, facts));
   return CheckPolicy(parameters, facts);

@@ -185,7 +185,7 @@ v1::RunParameters ToProto(const RunParameters& parameters) {
   return message;
 }
 
-absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
+RunParameters ValuesOf(const v1::RunParameters& message) {
   RunParameters parameters;
   parameters.dataset = message.dataset();
   parameters.rank = message.rank();
@@ -198,14 +198,19 @@ absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
   parameters.outlier_bound = message.outlier_bound();
   parameters.inner_iterations = message.inner_iterations();
   parameters.share_of_a = message.share_of_a();
-  DPNMF_ASSIGN_OR_RETURN(parameters.adjacency, FromProto(message.adjacency()));
-  DPNMF_ASSIGN_OR_RETURN(parameters.conversion,
-                         FromProto(message.conversion()));
   parameters.moment_rows = message.moment_rows();
   parameters.share_of_moments = message.share_of_moments();
   parameters.share_of_mean = message.share_of_mean();
   parameters.shares.assign(message.shares().begin(), message.shares().end());
   parameters.profile_directions = message.profile_directions();
+  return parameters;
+}
+
+absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
+  RunParameters parameters = ValuesOf(message);
+  DPNMF_ASSIGN_OR_RETURN(parameters.adjacency, FromProto(message.adjacency()));
+  DPNMF_ASSIGN_OR_RETURN(parameters.conversion,
+                         FromProto(message.conversion()));
   return parameters;
 }
 

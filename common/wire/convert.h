@@ -45,6 +45,8 @@ v1::StagePlan ToProto(const StagePlan& stage, const DatasetFacts& facts);
 
 v1::RunParameters ToProto(const RunParameters& parameters);
 absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& parameters);
+// The same without adjacency and conversion, which may be malformed.
+RunParameters ValuesOf(const v1::RunParameters& parameters);
 
 // `users` (N or N0) turns deviations of sums into those of A and B.
 absl::StatusOr<v1::RunPlan> ToProto(const RunPlan& plan,

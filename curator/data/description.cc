@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -11,20 +12,15 @@
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
-#include "common/base/whole_number.h"
 #include "common/files/read_file.h"
 #include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
-#include "nlohmann/json.hpp"
+#include "curator/data/json_fields.h"
 
 namespace dpnmf::curator {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::uint64_t kFormatVersion = 1;
-// Without "ratings", "classes" and "range".
-constexpr std::size_t kFieldCount = 14;
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
@@ -37,170 +33,42 @@ absl::Status Damaged(const std::string& problem) {
                    "; restore the data set from a backup or import it again."));
 }
 
-// The value whose name stands under `key`; throws if there is none.
-template <typename T>
-T Named(const Json& json, const char* key,
-        std::optional<T> (*of_name)(std::string_view)) {
-  const std::optional<T> value = of_name(json.at(key).get<std::string>());
-  if (!value.has_value()) {
-    throw std::invalid_argument(absl::StrCat("unknown value of ", key));
-  }
-  return *value;
+void ListScale(JsonFields& json, RatingScale& scale) {
+  json.Required("low_units", scale.low_units);
+  json.Required("high_units", scale.high_units);
+  json.Required("item_features", scale.item_features);
 }
 
-std::uint64_t Whole(const Json& json, const char* key) {
-  return WholeNumberOf(json.at(key));
+void ListClasses(JsonFields& json, ClassFacts& classes) {
+  json.Required("names", classes.names);
+  json.Optional("sizes", classes.sizes);
 }
 
-// A rating in units: |units| <= kLargestRatingUnits.
-std::int32_t Units(const Json& json, const char* key) {
-  const Json& value = json.at(key);
-  if (!value.is_number_integer() ||
-      (value.is_number_unsigned() &&
-       Whole(json, key) > std::uint64_t{kLargestRatingUnits}) ||
-      value.get<std::int64_t>() < -std::int64_t{kLargestRatingUnits}) {
-    throw std::invalid_argument(absl::StrCat(key, " is not a rating"));
-  }
-  return value.get<std::int32_t>();
-}
-
-RatingScale DecodeScale(const Json& json) {
-  if (!json.is_object() || json.size() != 3) {
-    throw std::invalid_argument("its ratings have missing or unknown fields");
-  }
-  RatingScale scale;
-  scale.low_units = Units(json, "low_units");
-  scale.high_units = Units(json, "high_units");
-  const std::uint64_t item_features = Whole(json, "item_features");
-  if (item_features > kMostItemFeatures) {
-    throw std::invalid_argument("item_features is out of range");
-  }
-  scale.item_features = static_cast<std::uint32_t>(item_features);
-  return scale;
-}
-
-ClassFacts DecodeClasses(const Json& json) {
-  const bool is_public = json.is_object() && json.contains("sizes");
-  if (!json.is_object() || json.size() != (is_public ? 2 : 1)) {
-    throw std::invalid_argument("its classes have missing or unknown fields");
-  }
-  ClassFacts classes;
-  classes.names = json.at("names").get<std::vector<std::string>>();
-  if (is_public) {
-    for (const Json& size : json.at("sizes"))
-      classes.sizes.push_back(size.get_ref<const Json::number_unsigned_t&>());
-    if (classes.sizes.size() != classes.names.size())
-      throw std::invalid_argument("its classes and their sizes differ");
-  }
-  return classes;
-}
-
-EntryRange DecodeRange(const Json& json) {
-  if (!json.is_object() || json.size() != 3)
-    throw std::invalid_argument("its range has missing or unknown fields");
-  return {.low = json.at("low").get<double>(),
-          .high = json.at("high").get<double>(),
-          .integers = json.at("integers").get<bool>()};
-}
-
-StoredSums DecodeSums(const Json& json, std::uint64_t features) {
-  constexpr std::int64_t kMostBits = 64;
-  const Json& bits = json.at("sums_bits");
-  // Below 0 where the column bound is large and people are many.
-  const std::int64_t value =
-      bits.is_number_unsigned()
-          ? static_cast<std::int64_t>(
-                std::min<std::uint64_t>(Whole(json, "sums_bits"), kMostBits))
-          : bits.get_ref<const Json::number_integer_t&>();
-  StoredSums sums;
-  sums.bits = static_cast<int>(std::max(value, -kMostBits));
-  if (json.contains("sums_rows")) {
-    if (!json.at("sums_rows").is_array())
-      throw std::invalid_argument("sums_rows are not a list");
-    for (const Json& row : json.at("sums_rows")) {
-      sums.rows.push_back(static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(row.get_ref<const Json::number_unsigned_t&>(),
-                                  std::numeric_limits<std::uint32_t>::max())));
-    }
-    if (sums.rows.empty())
-      throw std::invalid_argument("sums_rows names no feature");
-  }
-  if (!AreRowsOfSums(sums.rows, features))
-    throw std::invalid_argument("sums_rows are not rows of its features");
-  return sums;
-}
-
-// Throws if a field is missing or of a wrong type.
-StoredDescription Decode(const Json& json) {
-  const auto has = [&](const char* key) {
-    return json.is_object() && json.contains(key);
+// Throws if fields that may each be there do not go together.
+void CheckTogether(const DatasetDescription& description) {
+  const auto refuse_if = [](bool wrong, const char* problem) {
+    if (wrong) throw std::invalid_argument(problem);
   };
-  const bool ratings = has("ratings");
-  const std::size_t others =
-      std::size_t{has("classes")} + std::size_t{has("range")} +
-      std::size_t{ratings} + std::size_t{has("named_features")} +
-      std::size_t{has("weighted_features")} + std::size_t{has("sums_bits")} +
-      std::size_t{has("sums_rows")} + std::size_t{has("partitions")} +
-      std::size_t{has("partition")} + std::size_t{has("people")};
-  if (!json.is_object() || json.size() != kFieldCount + others) {
-    throw std::invalid_argument("it has missing or unknown fields");
+  const bool ratings = description.ratings.has_value();
+  refuse_if(ratings && !description.sparse, "ratings are stored sparse");
+  refuse_if(ratings && description.named_features,
+            "ratings have items instead of names");
+  if (description.classes.has_value()) {
+    const ClassFacts& classes = *description.classes;
+    refuse_if(description.sparse, "data with classes are stored dense");
+    refuse_if(
+        !classes.sizes.empty() && classes.sizes.size() != classes.names.size(),
+        "its classes and their sizes differ");
   }
-  if (Whole(json, "format_version") != kFormatVersion) {
-    throw std::invalid_argument("another program version wrote it");
+  if (description.sums.has_value()) {
+    constexpr int kMostBits = 64;
+    refuse_if(std::abs(description.sums->bits) > kMostBits,
+              "sums_bits is out of range");
+    refuse_if(!AreRowsOfSums(description.sums->rows, description.features),
+              "sums_rows are not rows of its features");
+    refuse_if(ratings || description.sparse || description.classes.has_value(),
+              "sums are stored alone");
   }
-  StoredDescription stored;
-  DatasetDescription& description = stored.description;
-  description.name = json.at("name").get<std::string>();
-  description.population = json.at("population").get<std::string>();
-  description.features = Whole(json, "features");
-  description.users = Whole(json, "users");
-  description.normalisation = Named(json, "normalisation", NormalisationOfName);
-  description.column_bound = json.at("column_bound").get<double>();
-  description.adjacency = Named(json, "adjacency", AdjacencyOfName);
-  description.conversion = Named(json, "conversion", ConversionOfName);
-  description.epsilon = json.at("epsilon").get<double>();
-  description.delta = json.at("delta").get<double>();
-  description.is_public = json.at("public").get<bool>();
-  description.sparse = json.at("sparse").get<bool>();
-  if (ratings) {
-    description.ratings = DecodeScale(json.at("ratings"));
-    if (!description.sparse)
-      throw std::invalid_argument("ratings are stored sparse");
-  }
-  if (has("classes")) {
-    description.classes = DecodeClasses(json.at("classes"));
-    if (description.sparse)
-      throw std::invalid_argument("data with classes are stored dense");
-  }
-  if (has("sums_bits")) {
-    description.sums = DecodeSums(json, description.features);
-    if (ratings || description.sparse || description.classes.has_value())
-      throw std::invalid_argument("sums are stored alone");
-  }
-  if (has("sums_rows") && !has("sums_bits"))
-    throw std::invalid_argument("it has rows and no sums");
-  if (has("range")) description.range = DecodeRange(json.at("range"));
-  if (has("named_features")) {
-    description.named_features = json.at("named_features").get<bool>();
-    if (ratings && description.named_features)
-      throw std::invalid_argument("ratings have items instead of names");
-  }
-  if (has("weighted_features"))
-    description.weighted_features = json.at("weighted_features").get<bool>();
-  if (has("partitions")) {
-    const auto partitions =
-        ParsePartitions(json.at("partitions").get<std::string>());
-    if (!partitions.has_value())
-      throw std::invalid_argument("its partitions are malformed");
-    description.partitions = *partitions;
-  }
-  if (has("partition"))
-    description.partition = json.at("partition").get<std::string>();
-  if (has("people") != has("partition"))
-    throw std::invalid_argument("it does not say who is in the partition");
-  if (has("people")) description.people = Named(json, "people", DigestOfHex);
-  stored.fingerprint = Named(json, "fingerprint", DigestOfHex);
-  return stored;
 }
 
 }  // namespace
@@ -349,61 +217,60 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
   return absl::OkStatus();
 }
 
+void ListRange(JsonFields& json, EntryRange& range) {
+  json.Required("low", range.low);
+  json.Required("high", range.high);
+  json.Required("integers", range.integers);
+}
+
+// The optional fields come last, so a data set without them is written as it
+// always was.
+void ListDescription(JsonFields& json, StoredDescription& stored) {
+  DatasetDescription& d = stored.description;
+  json.Version("format_version", kFormatVersion);
+  json.Required("name", d.name);
+  json.Required("population", d.population);
+  json.Required("features", d.features);
+  json.Required("users", d.users);
+  json.Named("normalisation", d.normalisation, NameOf(d.normalisation),
+             NormalisationOfName);
+  json.Required("column_bound", d.column_bound);
+  json.Named("adjacency", d.adjacency, NameOf(d.adjacency), AdjacencyOfName);
+  json.Named("conversion", d.conversion, NameOf(d.conversion),
+             ConversionOfName);
+  json.Required("epsilon", d.epsilon);
+  json.Required("delta", d.delta);
+  json.Required("public", d.is_public);
+  json.Required("sparse", d.sparse);
+  json.Required("fingerprint", stored.fingerprint);
+  json.Object("ratings", d.ratings, ListScale);
+  json.Object("classes", d.classes, ListClasses);
+  json.Object("range", d.range, ListRange);
+  if (json.Has("sums_bits", d.sums.has_value())) {
+    if (!d.sums.has_value()) d.sums.emplace();
+    // Below 0 where the column bound is large and people are many.
+    json.Required("sums_bits", d.sums->bits);
+    json.Optional("sums_rows", d.sums->rows);
+  }
+  json.Optional("named_features", d.named_features);
+  json.Optional("weighted_features", d.weighted_features);
+  if (json.Has("partitions", d.partitions.any()))
+    json.Named("partitions", d.partitions, PartitionsText(d.partitions),
+               ParsePartitions);
+  json.Optional("partition", d.partition);
+  if (!d.partition.empty()) json.Required("people", d.people);
+}
+
 std::string ToJson(const StoredDescription& stored) {
-  const DatasetDescription& description = stored.description;
-  Json json = {
-      {"format_version", kFormatVersion},
-      {"name", description.name},
-      {"population", description.population},
-      {"features", description.features},
-      {"users", description.users},
-      {"normalisation", std::string(NameOf(description.normalisation))},
-      {"column_bound", description.column_bound},
-      {"adjacency", std::string(NameOf(description.adjacency))},
-      {"conversion", std::string(NameOf(description.conversion))},
-      {"epsilon", description.epsilon},
-      {"delta", description.delta},
-      {"public", description.is_public},
-      {"sparse", description.sparse},
-      {"fingerprint", HexOf(stored.fingerprint)},
-  };
-  // Other data sets are written as they always were.
-  if (description.ratings.has_value()) {
-    json["ratings"] = {{"low_units", description.ratings->low_units},
-                       {"high_units", description.ratings->high_units},
-                       {"item_features", description.ratings->item_features}};
-  }
-  if (description.classes.has_value()) {
-    json["classes"] = {{"names", description.classes->names}};
-    if (!description.classes->sizes.empty())
-      json["classes"]["sizes"] = description.classes->sizes;
-  }
-  if (description.range.has_value()) {
-    json["range"] = {{"low", description.range->low},
-                     {"high", description.range->high},
-                     {"integers", description.range->integers}};
-  }
-  if (description.sums.has_value()) {
-    json["sums_bits"] = description.sums->bits;
-    if (!description.sums->rows.empty())
-      json["sums_rows"] = description.sums->rows;
-  }
-  if (description.named_features) json["named_features"] = true;
-  if (description.weighted_features) json["weighted_features"] = true;
-  if (description.partitions.any())
-    json["partitions"] = PartitionsText(description.partitions);
-  if (!description.partition.empty()) {
-    json["partition"] = description.partition;
-    json["people"] = HexOf(description.people);
-  }
-  return json.dump(2) + "\n";
+  return JsonFields::Write(stored, ListDescription).dump(2) + "\n";
 }
 
 absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
     const std::string& text) {
   StoredDescription stored;
   try {
-    stored = Decode(Json::parse(text));
+    stored = JsonFields::Read(FileJson::parse(text), ListDescription);
+    CheckTogether(stored.description);
   } catch (const std::exception& problem) {
     return Damaged(problem.what());
   }

@@ -12,6 +12,8 @@
 
 namespace dpnmf::curator {
 
+class JsonFields;
+
 inline constexpr double kLargestColumnBound = 1e6;
 
 // "l2", "none".
@@ -38,6 +40,9 @@ struct StoredDescription {
   Digest fingerprint{};  // keyed; curator/import/people/fingerprint.h
 };
 
+// The fields of a range and of dataset.json (curator/data/json_fields.h).
+void ListRange(JsonFields& json, EntryRange& range);
+void ListDescription(JsonFields& json, StoredDescription& stored);
 std::string ToJson(const StoredDescription& stored);
 // DATA_LOSS "dataset-damaged" if a field is missing, of a wrong type, unknown
 // or out of range.

@@ -1,54 +1,40 @@
 #include "curator/data/shards.h"
 
-#include <optional>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/whole_number.h"
 #include "common/files/read_file.h"
-#include "nlohmann/json.hpp"
+#include "curator/data/json_fields.h"
 
 namespace dpnmf::curator {
 namespace {
-
-using ShardsFile = nlohmann::ordered_json;
 
 constexpr std::uint64_t kShardsVersion = 1;
 // More than any data set has.
 constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 41;
 
-std::vector<Digest> DecodeParts(const ShardsFile& list) {
-  std::vector<Digest> digests;
-  for (const ShardsFile& part : list) {
-    const std::optional<Digest> digest = DigestOfHex(part.get<std::string>());
-    if (!digest.has_value())
-      throw std::invalid_argument("a digest is not readable");
-    digests.push_back(*digest);
-  }
-  return digests;
+void ListShards(JsonFields& json, Shards& shards) {
+  json.Version("format_version", kShardsVersion);
+  json.Required("columns", shards.columns);
+  if (!json.Has("parts", !shards.parts.empty())) return;
+  json.Required("parts", shards.parts);
+  json.Required("files", shards.files);
+  json.Required("nonzeros", shards.nonzeros);
 }
 
-// Throws if a field is missing or of a wrong type.
+// Throws if a field is missing, unknown or out of range.
 Shards DecodeShards(const std::string& text) {
-  const ShardsFile json = ShardsFile::parse(text);
-  if (WholeNumberOf(json.at("format_version")) != kShardsVersion)
-    throw std::invalid_argument("another program version wrote it");
-  Shards shards;
-  for (const ShardsFile& shard : json.at("columns")) {
-    shards.columns.push_back(WholeNumberOf(shard));
-    if (shards.columns.back() > kMostColumns)
-      throw std::invalid_argument("a shard has too many columns");
-  }
+  const FileJson json = FileJson::parse(text);
+  const Shards shards = JsonFields::Read(json, ListShards);
   if (shards.columns.empty() || shards.columns.size() > kMostShards)
     throw std::invalid_argument("there must be 1 to 4096 shards");
-  if (!json.contains("parts")) return shards;
-  shards.parts = DecodeParts(json.at("parts"));
-  shards.files = DecodeParts(json.at("files"));
-  if (shards.parts.size() != shards.columns.size() ||
-      shards.files.size() != shards.columns.size())
+  for (const std::uint64_t columns : shards.columns)
+    if (columns > kMostColumns)
+      throw std::invalid_argument("a shard has too many columns");
+  if (json.contains("parts") && (shards.parts.size() != shards.columns.size() ||
+                                 shards.files.size() != shards.columns.size()))
     throw std::invalid_argument("its parts and their columns differ");
-  shards.nonzeros = WholeNumberOf(json.at("nonzeros"));
   return shards;
 }
 
@@ -68,17 +54,7 @@ std::string PartName(std::uint64_t first, std::uint64_t columns) {
 }
 
 std::string ShardsJson(const Shards& shards) {
-  ShardsFile json = {{"format_version", kShardsVersion},
-                     {"columns", shards.columns}};
-  if (!shards.parts.empty()) {
-    json["parts"] = json["files"] = ShardsFile::array();
-    for (const Digest& part : shards.parts)
-      json["parts"].push_back(HexOf(part));
-    for (const Digest& files : shards.files)
-      json["files"].push_back(HexOf(files));
-    json["nonzeros"] = shards.nonzeros;
-  }
-  return json.dump(2) + "\n";
+  return JsonFields::Write(shards, ListShards).dump(2) + "\n";
 }
 
 absl::StatusOr<Shards> ReadShards(const std::string& directory) {

@@ -10,15 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/whole_number.h"
 #include "common/crypto/sha256.h"
 #include "common/files/durable_file.h"
 #include "common/files/read_file.h"
+#include "curator/data/json_fields.h"
 
 namespace dpnmf::curator {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kDraftFormat = 1;
 
@@ -52,48 +50,42 @@ absl::Status Damaged(const std::string& directory, std::string_view problem) {
                               std::string(problem), "; make it again."));
 }
 
-bool IsShare(double value) { return value >= 0 && value <= 1; }
-
-// Throws if a field is missing or of a wrong type.
-Draft Decode(const Json& json) {
-  constexpr std::size_t kFields = 9;
-  if (!json.is_object() || json.size() != kFields)
-    throw std::invalid_argument("it has missing or unknown fields");
-  if (WholeNumberOf(json.at("format")) != kDraftFormat)
-    throw std::invalid_argument("another program version wrote it");
+// draft.json.
+struct DraftFile {
   Draft draft;
-  const std::string kind = json.at("kind").get<std::string>();
-  bool known = false;
-  for (const KindName& entry : kKindNames) {
-    if (entry.name != kind) continue;
-    draft.kind = entry.kind;
-    known = true;
-  }
-  if (!known) throw std::invalid_argument("its kind is not known");
-  draft.method = json.at("method").get<std::string>();
-  draft.parameters = json.at("parameters");
-  draft.attacks = json.at("attacks");
-  draft.charge = json.at("charge");
-  if (!json.at("largest_linkage").is_null()) {
-    draft.largest_linkage = json.at("largest_linkage").get<double>();
-    if (!IsShare(*draft.largest_linkage) || draft.attacks.is_null())
-      throw std::invalid_argument("its largest linkage is not a share");
-  }
-  return draft;
+  Digest table = {};
+  std::optional<Digest> people = {};
+};
+
+std::optional<DraftKind> KindOfName(std::string_view name) {
+  for (const KindName& entry : kKindNames)
+    if (entry.name == name) return entry.kind;
+  return std::nullopt;
+}
+
+void ListDraft(JsonFields& json, DraftFile& file) {
+  Draft& draft = file.draft;
+  json.Version("format", kDraftFormat);
+  json.Named("kind", draft.kind, NameOf(draft.kind), KindOfName);
+  json.Required("method", draft.method);
+  json.Required("parameters", draft.parameters);
+  json.Required("attacks", draft.attacks);
+  json.Required("largest_linkage", draft.largest_linkage);
+  json.Required("charge", draft.charge);
+  json.Required("table_sha256", file.table);
+  json.Required("people_sha256", file.people);
 }
 
 // A file of the draft, which must be the one that draft.json names.
 absl::StatusOr<std::string> ReadPart(const std::string& directory,
                                      const std::string& path,
-                                     const Json& digest) {
+                                     const Digest& digest) {
   absl::StatusOr<std::string> bytes = ReadFile(path, kOwnFileLimit);
   if (absl::IsNotFound(bytes.status()))
     return Damaged(directory, absl::StrCat("`", path, "` is missing"));
   if (!bytes.ok()) return bytes.status();
-  if (!digest.is_string() ||
-      digest.get<std::string>() != HexOf(HashOfBytes(*bytes))) {
+  if (digest != HashOfBytes(*bytes))
     return Damaged(directory, absl::StrCat("`", path, "` was changed"));
-  }
   return bytes;
 }
 
@@ -114,29 +106,17 @@ absl::Status WriteDraft(const std::string& directory, const Draft& draft,
                    absl::StrCat("There is a draft in `", directory,
                                 "` already; choose another --output."));
   }
-  Json people = nullptr;
+  DraftFile file{.draft = draft, .table = HashOfBytes(table_csv)};
   if (draft.people.has_value()) {
     const std::string bytes = PeopleBytes(*draft.people, Digest{});
     DPNMF_RETURN_IF_ERROR(ReplaceDurably(PeopleFile(directory), bytes));
-    people = HexOf(HashOfBytes(bytes));
+    file.people = HashOfBytes(bytes);
   }
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(TableFile(directory), table_csv));
-  Json linkage = nullptr;
-  if (draft.largest_linkage.has_value()) linkage = *draft.largest_linkage;
-  const Json json = {
-      {"format", kDraftFormat},
-      {"kind", std::string(NameOf(draft.kind))},
-      {"method", draft.method},
-      {"parameters", draft.parameters},
-      {"attacks", draft.attacks},
-      {"largest_linkage", linkage},
-      {"charge", draft.charge},
-      {"table_sha256", HexOf(HashOfBytes(table_csv))},
-      {"people_sha256", people},
-  };
+  const FileJson json = JsonFields::Write(std::move(file), ListDraft);
   return ReplaceDurably(
       JsonFile(directory),
-      json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      json.dump(2, ' ', false, FileJson::error_handler_t::replace) + "\n");
 }
 
 absl::StatusOr<StoredDraft> ReadDraft(const std::string& directory) {
@@ -149,20 +129,23 @@ absl::StatusOr<StoredDraft> ReadDraft(const std::string& directory) {
   }
   if (!text.ok()) return text.status();
   StoredDraft stored;
-  Json table, people;
+  DraftFile file;
   try {
-    const Json json = Json::parse(*text);
-    stored.draft = Decode(json);
-    table = json.at("table_sha256");
-    people = json.at("people_sha256");
+    file = JsonFields::Read(FileJson::parse(*text), ListDraft);
   } catch (const std::exception& problem) {
     return Damaged(directory, problem.what());
   }
+  const std::optional<double> linkage = file.draft.largest_linkage;
+  if (linkage.has_value() &&
+      !(*linkage >= 0 && *linkage <= 1 && !file.draft.attacks.is_null()))
+    return Damaged(directory, "its largest linkage is not a share");
+  stored.draft = std::move(file.draft);
   DPNMF_ASSIGN_OR_RETURN(stored.table_csv,
-                         ReadPart(directory, TableFile(directory), table));
-  if (people.is_null()) return stored;
-  DPNMF_ASSIGN_OR_RETURN(const std::string bytes,
-                         ReadPart(directory, PeopleFile(directory), people));
+                         ReadPart(directory, TableFile(directory), file.table));
+  if (!file.people.has_value()) return stored;
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::string bytes,
+      ReadPart(directory, PeopleFile(directory), *file.people));
   auto decoded = PeopleOfBytes(bytes, Digest{});
   if (!decoded.ok()) return Damaged(directory, "its people are unreadable");
   stored.draft.people = *std::move(decoded);

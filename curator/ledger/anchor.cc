@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
 #include "common/files/read_file.h"
-#include "nlohmann/json.hpp"
+#include "curator/data/json_fields.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -20,17 +20,11 @@ absl::Status Damaged() {
                  "`dpnmf-curator ledger anchor --help`.");
 }
 
-std::string TextField(const nlohmann::json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_string() ? field->get<std::string>()
-                                                     : std::string();
-}
-
-std::uint64_t NumberField(const nlohmann::json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_number_unsigned()
-             ? field->get<std::uint64_t>()
-             : 0;
+void ListAnchor(JsonFields& json, Anchor& anchor) {
+  json.Version("format", kFormat);
+  json.Required("ledger", anchor.ledger_id);
+  json.Required("rows", anchor.row_count);
+  json.Required("head", anchor.head);
 }
 
 }  // namespace
@@ -40,28 +34,16 @@ std::string AnchorFile(const std::string& directory) {
 }
 
 std::string AnchorText(const Anchor& anchor) {
-  nlohmann::ordered_json object;
-  object["format"] = kFormat;
-  object["ledger"] = anchor.ledger_id;
-  object["rows"] = anchor.row_count;
-  object["head"] = HexOf(anchor.head);
-  return object.dump() + "\n";
+  return JsonFields::Write(anchor, ListAnchor).dump() + "\n";
 }
 
 absl::StatusOr<Anchor> ParseAnchor(std::string_view text) {
-  const nlohmann::json object =
-      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return Damaged();
-  Anchor anchor;
-  anchor.ledger_id = TextField(object, "ledger");
-  anchor.row_count = NumberField(object, "rows");
-  const std::optional<Digest> head = DigestOfHex(TextField(object, "head"));
-  if (NumberField(object, "format") != kFormat || !IsHexId(anchor.ledger_id) ||
-      anchor.row_count == 0 || !head.has_value()) {
-    return Damaged();
+  try {
+    const Anchor anchor = JsonFields::Read(FileJson::parse(text), ListAnchor);
+    if (IsHexId(anchor.ledger_id) && anchor.row_count > 0) return anchor;
+  } catch (const std::exception&) {
   }
-  anchor.head = *head;
-  return anchor;
+  return Damaged();
 }
 
 absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory) {

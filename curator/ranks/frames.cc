@@ -6,6 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <variant>
+
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -64,6 +68,19 @@ class CommandReader {
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
+  void TakeKnob(const Knob& knob, RunParameters* parameters) {
+    std::visit(
+        [&]<typename T>(T RunParameters::*member) {
+          if constexpr (std::is_integral_v<T>)
+            parameters->*member = Narrow<T>();
+          else if constexpr (std::is_same_v<T, double>)
+            parameters->*member = Real();
+          else
+            for (std::uint64_t left = Integer(); good_ && left > 0; --left)
+              (parameters->*member).push_back(Real());
+        },
+        knob.member);
+  }
   bool AtEnd() const { return good_ && left_.empty(); }
 
  private:
@@ -95,10 +112,8 @@ std::string BytesOf(const RankCommand& command) {
   writer.AddArray(std::span<const std::uint64_t>(command.forget));
   const RunParameters& parameters = command.parameters;
   writer.Add(std::uint64_t{parameters.rank});
-  writer.Add(std::uint64_t{parameters.outliers});
-  writer.Add(parameters.lambda);
-  writer.Add(parameters.outlier_bound);
-  writer.Add(std::uint64_t{parameters.inner_iterations});
+  for (const Knob& knob : KnobsOfFit())
+    for (const std::uint64_t word : WordsOf(knob, parameters)) writer.Add(word);
   const RunPlan& plan = command.plan;
   writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.coefficient_bits}));
   writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.data_bits}));
@@ -132,10 +147,7 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
   command.forget = reader.Array<std::uint64_t>();
   RunParameters& parameters = command.parameters;
   parameters.rank = reader.Narrow<std::uint32_t>();
-  parameters.outliers = reader.Narrow<bool>();
-  parameters.lambda = reader.Real();
-  parameters.outlier_bound = reader.Real();
-  parameters.inner_iterations = reader.Narrow<std::uint32_t>();
+  for (const Knob& knob : KnobsOfFit()) reader.TakeKnob(knob, &parameters);
   RunPlan& plan = command.plan;
   plan.coefficient_bits = reader.Narrow<int>();
   plan.data_bits = reader.Narrow<int>();

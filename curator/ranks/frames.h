@@ -36,7 +36,7 @@ struct RankCommand {
   std::uint64_t entries = 0;          // of all parts of the sums
   std::uint64_t coefficients = 0;     // names the run's H
   std::vector<std::uint64_t> forget;  // names of H that nobody needs any more
-  // rank, outliers, lambda, outlier_bound and inner_iterations alone.
+  // rank and the knobs of the fit (KnobsOfFit) alone.
   RunParameters parameters;
   // Bounds and bits alone.
   RunPlan plan;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
+#include "common/privacy/mechanism.h"
 #include "curator/session/promise.h"
 
 namespace dpnmf::curator {
@@ -31,7 +33,15 @@ std::shared_ptr<RunLocks::Lock> RunLocks::LockOf(const std::string& identity,
   return run_lock;
 }
 
+// Fields up to 16 are in every hash; 17 and 18 together, if one is set; later
+// ones if they are set, after a tag that is no length of a list. So a run
+// without a later knob keeps the hash that it has always had.
 Digest HashOf(const RunParameters& p) {
+  constexpr int kLastOfEvery = 16, kLastTogether = 18;
+  constexpr auto kLargestTag = std::numeric_limits<std::uint64_t>::max();
+  std::vector<const Knob*> knobs = Knobs();
+  std::sort(knobs.begin(), knobs.end(),
+            [](const Knob* a, const Knob* b) { return a->field < b->field; });
   Sha256 hash;
   hash.AddString("dpnmf run parameters 2")
       .AddString(p.dataset)
@@ -39,22 +49,27 @@ Digest HashOf(const RunParameters& p) {
       .AddInteger(p.rounds)
       .AddDouble(p.epsilon)
       .AddDouble(p.delta)
-      .AddString(p.mechanism)
-      .AddInteger(p.outliers ? 1 : 0)
-      .AddDouble(p.lambda)
-      .AddDouble(p.outlier_bound)
-      .AddInteger(p.inner_iterations)
-      .AddDouble(p.share_of_a)
-      .AddInteger(p.moment_rows)
-      .AddDouble(p.share_of_moments)
-      .AddDouble(p.share_of_mean)
-      .AddString(NameOf(p.adjacency))
-      .AddString(NameOf(p.conversion));
-  // Runs of the other mechanisms keep the hash that they have always had.
-  if (!p.shares.empty() || p.profile_directions != 0) {
-    hash.AddInteger(p.shares.size());
-    for (const double share : p.shares) hash.AddDouble(share);
-    hash.AddInteger(p.profile_directions);
+      .AddString(p.mechanism);
+  const auto add = [&](const Knob& knob) {
+    for (const std::uint64_t word : WordsOf(knob, p)) hash.AddInteger(word);
+  };
+  bool together = false;
+  for (const Knob* knob : knobs) {
+    if (knob->field <= kLastOfEvery) {
+      add(*knob);
+    } else if (knob->field <= kLastTogether) {
+      together = together || !IsZero(*knob, p);
+    }
+  }
+  hash.AddString(NameOf(p.adjacency)).AddString(NameOf(p.conversion));
+  for (const Knob* knob : knobs) {
+    if (knob->field <= kLastOfEvery) continue;
+    if (knob->field <= kLastTogether) {
+      if (together) add(*knob);
+    } else if (!IsZero(*knob, p)) {
+      hash.AddInteger(kLargestTag - static_cast<std::uint64_t>(knob->field));
+      add(*knob);
+    }
   }
   return hash.Finish();
 }

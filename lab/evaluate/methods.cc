@@ -110,8 +110,6 @@ absl::StatusOr<ProductRun> RunOf(const TrialContext& place) {
   run.outliers = trial.outliers;
   run.lambda = trial.lambda;
   run.outlier_bound = trial.outlier_bound;
-  run.inner_iterations = kDefaultInnerIterations;
-  run.share_of_a = kDefaultShareOfA;
   run.share_of_moments = run.share_of_mean = 0;
   DatasetFacts facts = FactsOf(place.v.data().description());
   facts.adjacency = Adjacency::kReplaceOne;
@@ -175,7 +173,6 @@ StatisticsRequest RequestOf(const TrialContext& place, const MatrixXd* w,
   request.outliers = place.trial.outliers;
   request.lambda = place.trial.lambda;
   request.outlier_bound = place.trial.outlier_bound;
-  request.inner_iterations = static_cast<int>(kDefaultInnerIterations);
   request.coefficient_bits = request.data_bits = bits;
   return request;
 }

@@ -33,7 +33,7 @@ TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
   EXPECT_EQ(reply.specification().parameters().conversion(),
             v1::CONVERSION_RDP);
   EXPECT_EQ(reply.specification().parameters().inner_iterations(),
-            kDefaultInnerIterations);
+            RunParameters().inner_iterations);
   EXPECT_EQ(reply.specification().learner().step_size(), 1);
   EXPECT_EQ(reply.specification().learner().steps_per_round(), 200u);
   EXPECT_EQ(reply.specification().learner().initialisation(),

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/wire/status.h"
@@ -34,6 +35,27 @@ TEST_F(Program, PlanTakesFromTheDataSetWhatIsNotGiven) {
   EXPECT_EQ(parameters().mechanism(), "auto");
   EXPECT_FALSE(parameters().outliers());
   EXPECT_EQ(parameters().lambda(), 0);
+}
+
+// The server takes a repeated --request-id only with the bytes of the first.
+TEST_F(Program, ARequestKeepsItsBytes) {
+  const auto sent = [&](const std::vector<std::string>& flags) {
+    EXPECT_EQ(RunWith("plan", flags), kExitOk);
+    return absl::BytesToHexString(
+        analyst().last_specification.parameters().SerializeAsString());
+  };
+  EXPECT_EQ(sent({"--mechanism", "moments", "--rounds", "9", "--moment-rows",
+                  "4", "--share-of-moments", "0.25", "--outliers", "on",
+                  "--share-of-a", "0.5"}),
+            "0a066469676974731002180921000000000000f03f29f168e388b5f8e43e32076d"
+            "6f6d656e74733801413f2c0c70bd20ea3f49000000000000f03f500a5900000000"
+            "0000e03f60016801700479000000000000d03f");
+  analyst().datasets.mutable_datasets(0)->mutable_ratings()->set_high_units(5);
+  EXPECT_EQ(
+      sent({"--shares", "0.25,0,0.5,0,0.25", "--profile-directions", "3"}),
+      "0a06646967697473100221000000000000f03f29f168e388b5f8e43e3204617574"
+      "6f500a600168018a0128000000000000d03f0000000000000000000000000000e0"
+      "3f0000000000000000000000000000d03f900103");
 }
 
 TEST_F(Program, PlanSendsEveryFlag) {

@@ -97,6 +97,11 @@ def test_a_hopeless_run_is_refused(client):
         (2, 1, {"mechanism": None}, "mechanism-unknown"),
         (2, 1, {"outlier_threshold": 1}, "outliers-off"),
         (2, 1, {"step_size": 3}, "step-size-out-of-range"),
+        (2, 1, {"inner_iterations": 0}, "inner-iterations-out-of-range"),
+        (2, 1, {"share_of_a": "1"}, "share-out-of-range"),
+        (2, 1, {"shares": 0.5}, "share-out-of-range"),
+        (2, 1, {"shares": [0.5, 0.2, 0.1, 0.1, True]}, "share-out-of-range"),
+        (2, 1, {"profile_directions": 2.5}, "profile-directions-out-of-range"),
         (2, 1, {"init": np.ones((3, 2))}, "init-shape-mismatch"),
         (2, 1, {"epsilom": 1}, "usage"),
         (2, 1, {"request_id": "a b"}, "usage"),
@@ -246,6 +251,12 @@ def test_items_of_a_run_on_ratings(client):
     assert client.budget("films").charged == before
     assert len(items.ids) == 300 and items.matrices["base"].shape == (300, 1) and (items.low, items.high) == (1, 5)
     assert code_of(StateError, client.model, run) == "run-not-dictionary"
+
+
+def test_knobs_of_ratings_are_sent(client):
+    plan = client.plan("films", 8, 4, shares=(0.4, 0.3, 0.1, 0.1, 0.1), profile_directions=3)
+    parameters = plan.message.specification.parameters
+    assert list(parameters.shares) == [0.4, 0.3, 0.1, 0.1, 0.1] and parameters.profile_directions == 3
 
 
 def test_a_dictionary_has_no_items(client, paid):

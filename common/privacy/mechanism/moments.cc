@@ -5,25 +5,29 @@
 // share_of_moments of it; the mean has share_of_mean of theirs.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism.h"
 
 namespace dpnmf {
-absl::Status CheckMoments(const RunParameters& parameters,
-                          const DatasetFacts& facts) {
+absl::Status CheckMomentRows(const RunParameters& parameters,
+                             const DatasetFacts& facts) {
   const std::uint64_t most =
       std::min<std::uint64_t>(facts.features, kMaxMomentRows);
-  if (!(parameters.moment_rows >= 1 && parameters.moment_rows <= most)) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
-        absl::StrFormat(
-            "`moment_rows` must be from 1 to %d for this data set, not %d.",
-            most, parameters.moment_rows));
-  }
-  DPNMF_RETURN_IF_ERROR(
-      CheckShare("share_of_moments", parameters.share_of_moments));
-  return CheckShare("share_of_mean", parameters.share_of_mean);
+  if (parameters.moment_rows >= 1 && parameters.moment_rows <= most)
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
+      absl::StrFormat(
+          "`moment_rows` must be from 1 to %d for this data set, not %d.", most,
+          parameters.moment_rows));
+}
+
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
+  return CheckKnobs(kMomentsMechanism.knobs, parameters);
 }
 
 // On the lattice 2^-bits; 2 c^2 under replace one (docs/reference/privacy.md,
@@ -84,6 +88,26 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
   return stages;
 }
 
+std::string RowsText(const RunParameters& parameters) {
+  return absl::StrCat("up to ", parameters.moment_rows,
+                      parameters.shares.empty() ? " features" : " items");
+}
+
+constexpr Knob kKnobs[] = {
+    {{"moment_rows", 14, &RunParameters::moment_rows},
+     {.text = "1 or more", .code = "moment-rows-out-of-range", .least = 1},
+     {"--moment-rows", "M",
+      "Only for moments and ratings: the most features or items whose second "
+      "moment is released [moments: up to 1024; ratings: by the data set's "
+      "size]"},
+     {"moments of", RowsText}},
+    {{"share_of_moments", 15, &RunParameters::share_of_moments},
+     kShareRange,
+     {"--share-of-moments", "X",
+      "Only for moments with further --rounds: share of the run's cost before "
+      "them [0.5]"}},
+    {{"share_of_mean", 16, &RunParameters::share_of_mean}, kShareRange}};
+
 // A first dictionary plays no part: moments make the one that rounds start at.
 bool Uses(std::string_view field, const RunParameters& parameters,
           const DatasetFacts& facts) {
@@ -108,6 +132,7 @@ extern const Mechanism kMomentsMechanism = {
     .check = CheckMoments,
     .stages = Stages,
     .uses = Uses,
+    .knobs = kKnobs,
     .forecast_by = ForecastBy::kSecondMoment,
     .forecast_part = "G",
 };

@@ -26,8 +26,7 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits, const RunParameters&,
 }
 
 bool Uses(std::string_view field, const RunParameters&, const DatasetFacts&) {
-  return IsOneOf(field, {"initialisation", "outliers", "lambda",
-                         "outlier_bound", "inner_iterations"});
+  return FitUses(field);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
@@ -50,33 +52,22 @@ bool NamesRows(const RunParameters& parameters) {
   return Has(parameters, kCoRatings) || Has(parameters, kResiduals);
 }
 
-absl::Status CheckShares(const std::vector<double>& shares) {
+// Decimals that add up to 1 are cut to at most 1.
+bool AreShares(const RunParameters& parameters) {
   constexpr Uint128 kWhole = Uint128{1} << 48;  // as ShareOf cuts
+  const std::vector<double>& shares = parameters.shares;
   bool good = shares.size() == kReleases && shares[kItems] > 0;
   Uint128 sum = 0;
   for (std::size_t i = 0; i < shares.size() && good; ++i) {
     good = shares[i] >= 0 && shares[i] <= 1;
     if (good) sum += static_cast<Uint128>(std::ldexp(shares[i], 48));
   }
-  if (good && sum <= kWhole) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
-                 "`shares` must be 5 numbers from 0 to 1 that add up to at "
-                 "most 1, the first above 0: items, co-ratings, profiles, "
-                 "residuals, corrections.");
+  return good && sum <= kWhole;
 }
 
 absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
-  DPNMF_RETURN_IF_ERROR(CheckShares(parameters.shares));
-  const std::uint64_t most =
-      std::min<std::uint64_t>(facts.features, kMaxMomentRows);
-  const std::uint32_t rows = parameters.moment_rows;
-  if (NamesRows(parameters) && !(rows >= 1 && rows <= most)) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
-        absl::StrFormat(
-            "`moment_rows` must be from 1 to %d for this data set, not %d.",
-            most, rows));
-  }
+  if (NamesRows(parameters))
+    DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
   if (Has(parameters, kCorrections) &&
       parameters.profile_directions >= parameters.rank) {
     return Refusal(
@@ -230,6 +221,44 @@ bool Uses(std::string_view field, const RunParameters& parameters,
          (parameters.shares.empty() || Has(parameters, kCorrections));
 }
 
+// "items 0.3, co-ratings 0.6, profiles 0.1".
+std::string SharesText(const RunParameters& parameters) {
+  constexpr const char* kNames[kReleases] = {"items", "co-ratings", "profiles",
+                                             "residuals", "corrections"};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(parameters.shares.size(), kReleases);
+       ++i) {
+    if (parameters.shares[i] != 0) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[i], " ",
+                      FormatNumber(parameters.shares[i]));
+    }
+  }
+  return text;
+}
+
+std::string DirectionsText(const RunParameters& parameters) {
+  return absl::StrCat(parameters.profile_directions, " directions");
+}
+
+constexpr Knob kKnobs[] = {
+    {{"shares", 17, &RunParameters::shares},
+     {.text = "5 numbers from 0 to 1 that add up to at most 1, the first above "
+              "0: items, co-ratings, profiles, residuals, corrections",
+      .code = "share-out-of-range",
+      .is_good = AreShares},
+     {"--shares", "X,X,X,X,X",
+      "Only for ratings: shares of the run's cost for items, co-ratings, "
+      "profiles, residuals and corrections; 0 leaves a release out [by the "
+      "data set's size]"},
+     {"shares of the cost", SharesText}},
+    // 0 is good without corrections; the text is that of the flag.
+    {{"profile_directions", 18, &RunParameters::profile_directions},
+     {.text = "1 or more", .code = "profile-directions-out-of-range"},
+     {"--profile-directions", "R",
+      "Only for ratings: number of directions of profiles for which "
+      "corrections are released [by the data set's size]"},
+     {"corrections for", DirectionsText}}};
+
 }  // namespace
 
 extern const Mechanism kRatingsMechanism = {
@@ -240,6 +269,7 @@ extern const Mechanism kRatingsMechanism = {
     .check = Check,
     .stages = Stages,
     .uses = Uses,
+    .knobs = kKnobs,
 };
 
 }  // namespace dpnmf

@@ -1,6 +1,10 @@
 // "statistics": T rounds of S_A = sum h h' and S_B = sum u h' for a dictionary.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/digits.h"
 #include "common/privacy/mechanism.h"
 
 namespace dpnmf {
@@ -19,11 +23,77 @@ StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,
                                    Less(round, a), facts)}};
 }
 
+namespace {
+
+bool IsOutlierBound(const RunParameters& parameters) {
+  const double bound = parameters.outlier_bound;
+  return bound <= 1e6 && (parameters.outliers ? bound > 0 : bound >= 0);
+}
+
+std::string OutliersText(const RunParameters& parameters) {
+  if (!parameters.outliers) return "off";
+  return absl::StrCat("on, lambda ", FormatNumber(parameters.lambda),
+                      ", bound ", FormatNumber(parameters.outlier_bound));
+}
+
+template <auto kMember>
+std::string NumberText(const RunParameters& parameters) {
+  return FormatNumber(parameters.*kMember);
+}
+
+// The fit of a person's h reads all but the last.
+constexpr Knob kKnobs[] = {
+    {{"outliers", 7, &RunParameters::outliers},
+     {.zero_is_default = false},
+     {"--outliers", "", "Whether sparse outliers are separated"},
+     {"outliers", OutliersText}},
+    {{"lambda", 8, &RunParameters::lambda},
+     {.text = "from 0 to 1e6, in units of the data",
+      .code = "lambda-out-of-range",
+      .most = 1e6,
+      .zero_is_default = false},
+     {"--lambda", "L",
+      "Residual above which an entry is an outlier [2 c/sqrt(D), where c is "
+      "the bound of a column]"}},
+    {{"outlier_bound", 9, &RunParameters::outlier_bound},
+     {.text = "above 0 and at most 1e6, in units of the data (or 0 with "
+              "`outliers` off)",
+      .code = "outlier-bound-out-of-range",
+      .zero_is_default = false,
+      .is_good = IsOutlierBound},
+     {"--outlier-bound", "M", "Largest outlier [the bound of a column]"}},
+    {{"inner_iterations", 10, &RunParameters::inner_iterations},
+     {.text = "from 1 to 1000; the usual value is 10",
+      .code = "inner-iterations-out-of-range",
+      .least = 1,
+      .most = 1000},
+     {"--inner-iterations", "N",
+      "Sweeps of the curator's H step in a round [10]"},
+     {"inner iterations", NumberText<&RunParameters::inner_iterations>}},
+    {{"share_of_a", 11, &RunParameters::share_of_a},
+     kShareRange,
+     {"--share-of-a", "X", "Share of a round's cost that is spent on A [0.1]"},
+     {"share of A", NumberText<&RunParameters::share_of_a>}}};
+
+}  // namespace
+
+std::span<const Knob> KnobsOfEveryRun() { return kKnobs; }
+
+std::span<const Knob> KnobsOfFit() {
+  return std::span(kKnobs).first<std::size(kKnobs) - 1>();
+}
+
+bool FitUses(std::string_view field) {
+  const auto fit = KnobsOfFit();
+  return field == "initialisation" ||
+         std::any_of(fit.begin(), fit.end(),
+                     [&](const Knob& knob) { return knob.name == field; });
+}
+
 bool StatisticsUse(std::string_view field, const RunParameters&,
                    const DatasetFacts&) {
-  return IsOneOf(field, {"initialisation", "rounds", "outliers", "lambda",
-                         "outlier_bound", "inner_iterations", "share_of_a",
-                         "step_size", "steps_per_round"});
+  return FitUses(field) || IsOneOf(field, {"rounds", "share_of_a", "step_size",
+                                           "steps_per_round"});
 }
 
 namespace {
@@ -45,6 +115,7 @@ extern const Mechanism kStatisticsMechanism = {
     .check = CheckNothing,
     .stages = Stages,
     .uses = StatisticsUse,
+    .knobs = kKnobs,
     .forecast_by = ForecastBy::kAveragedProducts,
     .forecast_part = "B",
 };

@@ -7,16 +7,23 @@ import hashlib
 import json
 import numbers
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from google.protobuf import json_format
+from google.protobuf.message import Message
 
 from dpnmf.errors import InputError
 from dpnmf.results import Dataset, Matrix
 from dpnmf.v1 import analyst_pb2
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+def knob(code: str) -> Any:
+    """An option that is a field of RunParameters; `code` refuses a value of another type."""
+    return dataclasses.field(default=None, metadata={"code": code})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,16 +39,18 @@ class RunOptions:
     outliers: bool = False
     outlier_threshold: float | None = None  # lambda
     outlier_bound: float | None = None
-    inner_iterations: int | None = None
-    share_of_a: float | None = None
-    moment_rows: int | None = None
-    share_of_moments: float | None = None
+    inner_iterations: int | None = knob("inner-iterations-out-of-range")
+    share_of_a: float | None = knob("share-out-of-range")
+    moment_rows: int | None = knob("moment-rows-out-of-range")
+    share_of_moments: float | None = knob("share-out-of-range")
     step_size: float | None = None
     steps_per_round: int | None = None
     hopeless: bool = False
     # Public knowledge that W is fitted with: a matrix of public people (a row
     # each), a Prior, a Run, 'run:ID', or a list of these. Free.
     prior: Any = None
+    shares: Sequence[float] | None = knob("share-out-of-range")
+    profile_directions: int | None = knob("profile-directions-out-of-range")
 
 
 def options_of(options: dict[str, Any]) -> RunOptions:
@@ -62,6 +71,19 @@ def real(name: str, value: Any, code: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0:
         raise InputError(code, f"`{name}` must be a number above 0, and is {value!r}.")
     return float(value)
+
+
+def set_field(message: Message, name: str, value: Any, code: str) -> None:
+    unset = getattr(message, name)
+    if isinstance(unset, int):
+        setattr(message, name, whole(name, value, 1, code))
+    elif isinstance(unset, float):
+        setattr(message, name, real(name, value, code))
+    else:
+        entries = list(value) if isinstance(value, Iterable) else []
+        if not entries or any(isinstance(entry, bool) or not isinstance(entry, numbers.Real) for entry in entries):
+            raise InputError(code, f"`{name}` must be a list of numbers, and is {value!r}.")
+        unset.extend(map(float, entries))
 
 
 def start_of(init: Any, features: int, rank: int) -> Matrix:
@@ -94,23 +116,18 @@ def specification_of(
     parameters.mechanism = options.mechanism
     parameters.adjacency = guarantee.adjacency
     parameters.conversion = guarantee.conversion
+    for option in dataclasses.fields(options):
+        value = getattr(options, option.name)
+        if value is not None and (code := option.metadata.get("code")):
+            set_field(parameters, option.name, value, code)
     for target, field, code in (
         (parameters, "rounds", "rounds-out-of-range"),
-        (parameters, "inner_iterations", "inner-iterations-out-of-range"),
-        (parameters, "moment_rows", "moment-rows-out-of-range"),
         (learner, "steps_per_round", "steps-out-of-range"),
-    ):
-        value = getattr(options, field)
-        if value is not None:
-            setattr(target, field, whole(field, value, 1, code))
-    for target, field, code in (
-        (parameters, "share_of_a", "share-out-of-range"),
-        (parameters, "share_of_moments", "share-out-of-range"),
         (learner, "step_size", "step-size-out-of-range"),
     ):
         value = getattr(options, field)
         if value is not None:
-            setattr(target, field, real(field, value, code))
+            set_field(target, field, value, code)
     if options.outliers:
         bound = dataset.column_bound
         threshold = options.outlier_threshold

@@ -47,12 +47,13 @@ const std::set<std::string> Documented() {
       "`([a-z0-9]+(-[a-z0-9]+)*)`");
 }
 
-// Refusal(absl::StatusCode::kKind, "code", ...).
+// Refusal(absl::StatusCode::kKind, "code", ...), and the rows of knobs.
 TEST(ErrorCodes, EveryRefusalIsDocumented) {
   const std::set<std::string> documented = Documented();
   for (const std::string& code :
        CodesIn(AllSources(),
-               "StatusCode::k[A-Za-z]+,\\s*\"([a-z0-9]+(-[a-z0-9]+)+)\"")) {
+               "(?:StatusCode::k[A-Za-z]+,|[.]code =)\\s*"
+               "\"([a-z0-9]+(-[a-z0-9]+)+)\"")) {
     EXPECT_EQ(documented.count(code), 1u) << code;
   }
 }

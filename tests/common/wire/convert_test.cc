@@ -4,6 +4,7 @@
 #include <random>
 
 #include "common/base/error.h"
+#include "common/privacy/mechanism.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
@@ -101,6 +102,15 @@ TEST(Convert, NoFieldOfRunParametersIsForgotten) {
   std::vector<const google::protobuf::FieldDescriptor*> set;
   message.GetReflection()->ListFields(message, &set);
   EXPECT_EQ(static_cast<int>(set.size()), type->field_count());
+}
+
+TEST(Convert, AKnobHasTheNameAndTheNumberOfItsField) {
+  const auto* const type = v1::RunParameters::descriptor();
+  for (const Knob* knob : Knobs()) {
+    const auto* const field = type->FindFieldByNumber(knob->field);
+    ASSERT_NE(field, nullptr) << knob->name;
+    EXPECT_EQ(field->name(), knob->name);
+  }
 }
 
 TEST(Convert, NaNInParametersTravelsToTheCheckThatRefusesIt) {

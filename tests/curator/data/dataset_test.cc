@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
+#include "curator/data/json_fields.h"
 #include "curator/data/rated_users.h"
 #include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"
@@ -208,6 +209,44 @@ TEST(Description, OfOtherDataIsAsItAlwaysWas) {
                                 R"("
 }
 )");
+}
+
+// The fields that a data set may have, in their order.
+TEST(Description, WritesItsOptionalFieldsAfterTheOthers) {
+  StoredDescription stored{.description = Description(64, 1797)};
+  DatasetDescription& description = stored.description;
+  description.normalisation = Normalisation::kNone;
+  const auto optional = [&] {
+    const std::string text = ToJson(stored);
+    const auto back = StoredDescriptionOfJson(text);
+    EXPECT_TRUE(back.ok() && ToJson(*back) == text) << back.status();
+    const FileJson json = FileJson::parse(text);
+    FileJson found;
+    for (const auto& [name, value] : json.items())
+      if (found.is_object() || name == "fingerprint") found[name] = value;
+    found.erase("fingerprint");
+    return found.dump();
+  };
+  EXPECT_EQ(optional(), "{}");
+  description.classes = ClassFacts{.names = {"a", "b"}, .sizes = {1000, 797}};
+  description.range = EntryRange{.low = 0, .high = 1};
+  description.named_features = true;
+  description.partitions = {.by = "id", .names = {"feb", "jan"}};
+  description.partition = "jan";
+  EXPECT_EQ(optional(),
+            R"({"classes":{"names":["a","b"],"sizes":[1000,797]},)"
+            R"("range":{"low":0.0,"high":1.0,"integers":false},)"
+            R"("named_features":true,"partitions":"by=id names=feb,jan",)"
+            R"("partition":"jan","people":")" +
+                std::string(64, '0') + "\"}");
+  description = RatingsDescription(64, 1797);
+  description.ratings =
+      RatingScale{.low_units = -5, .high_units = 50000, .item_features = 19};
+  EXPECT_EQ(optional(), R"({"ratings":{"low_units":-5,"high_units":50000,)"
+                        R"("item_features":19}})");
+  description = Description(64, 1797);
+  description.weighted_features = true;
+  EXPECT_EQ(optional(), R"({"weighted_features":true})");
 }
 
 TEST(Description, OfRatingsSurvivesTheWayThroughJson) {

@@ -383,6 +383,37 @@ TEST_F(SessionTest, ARoundThatTakesNoNumbersRefusesThemBeforeItIsCharged) {
   }
 }
 
+// A run that is open goes on after an update only if its parameters still have
+// the hash of its opening row. Computed by a program of its own from the
+// encodings of common/crypto/sha256.h.
+TEST(HashOf, IsTheOneInTheLedgersOfToday) {
+  EXPECT_EQ(HexOf(HashOf(RunParameters())),
+            "468dafe717100958bc26662284c6c0da5feb1b1f4a3dffd22f8d0dd84a2367cb");
+  RunParameters run = {.dataset = "digits",
+                       .rank = 10,
+                       .rounds = 20,
+                       .epsilon = 1.5,
+                       .delta = 1e-5,
+                       .mechanism = "gradient",
+                       .outliers = true,
+                       .lambda = 0.25,
+                       .outlier_bound = 3,
+                       .inner_iterations = 17,
+                       .share_of_a = 0.3,
+                       .moment_rows = 7,
+                       .share_of_moments = 0.2,
+                       .share_of_mean = 0.15,
+                       .shares = {0.25, 0, 0.5},
+                       .adjacency = Adjacency::kAddRemoveOne,
+                       .conversion = Conversion::kGaussian};
+  EXPECT_EQ(HexOf(HashOf(run)),
+            "66c6704b1d7e59eb43e7beede01b52b855d58fe7b360f8ca520aaa8156519a23");
+  run.shares = {};
+  run.profile_directions = 4;
+  EXPECT_EQ(HexOf(HashOf(run)),
+            "cd8210b668ce996f46fcd1336d4c21f05e50ecf646631ea12ce18a2c468c01d1");
+}
+
 TEST(HashOf, EveryFieldOfTheParametersCounts) {
   const RunParameters run = SmallRun();
   RunParameters shares = run, fewer = run, order = run, directions = run;
