@@ -111,9 +111,25 @@ def test_a_text_of_nobody_is_no_person(tmp_path, value):
     assert found.sentence.startswith("2 texts have no person; remove them or find out whose they are")
 
 
-@pytest.mark.parametrize("people", [["ann", "ann ", "bob"], [7, 7.0, 8], ["7", 7, 8]])
+@pytest.mark.parametrize(
+    "people",
+    [["ann", "ann ", "bob"], [7, 7.0, 8], ["7", 7, 8], ["Jos\u00e9", "Jose\u0301", "bob"], ["\ufeffann", "ann", "bob"],
+     ["ann\x00", "ann", "bob"]],
+)  # fmt: skip
 def test_one_person_is_one_however_written(tmp_path, people):
     assert words_of(tmp_path, ["tea", "coffee", "tea"], people=people) == [[1, 1], [1, 0]]
+
+
+def test_a_set_has_no_order_that_says_whose_a_text_is(tmp_path):
+    for people in ({"ann", "bob"}, frozenset(["ann", "bob"])):
+        assert code_of(InputError, words_of, tmp_path, ["tea", "coffee"], people=people) == "input-malformed"
+
+
+def test_marks_of_letters_are_part_of_a_word(tmp_path):
+    hindi, letter, arabic = "\u0939\u093f\u0928\u094d\u0926\u0940", "\u0928", "\u0643\u0650\u062a\u064e\u0627\u0628"
+    words = [hindi, arabic, "\u0130stanbul", letter]
+    texts = [f"{hindi} {arabic}, \u0130stanbul!", f"\u0926\u093f{letter} \u2764\ufe0f{letter}"]
+    assert words_of(tmp_path, texts, words) == [[1, 1, 1, 0], [0, 0, 0, 1]]
 
 
 def test_an_empty_text_is_a_person_only_with_a_name(tmp_path):
@@ -124,8 +140,10 @@ def test_an_empty_text_is_a_person_only_with_a_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["tea\rcoffee\r", "tea\ncoffee\n".encode("utf-16"), "tea\n".encode("utf-16-le"), b"caf\xe9\n"]
-)
+    "content",
+    ["tea\rcoffee\r", "tea\ncoffee\n".encode("utf-16"), "tea\n".encode("utf-16-le"), b"caf\xe9\n",
+     "<!DOCTYPE html>\n<p>tea\n", "<HTML>\ntea\n"],
+)  # fmt: skip
 def test_files_that_are_no_lines_of_utf8_are_refused(tmp_path, content):
     assert code_of(InputError, words_of, tmp_path, in_file(tmp_path, content)) == "input-malformed"
 
@@ -243,6 +261,13 @@ def test_a_sheet_is_read_as_a_table(tmp_path):
     prepared = prepare.xlsx(book(tmp_path, VISITS), tmp_path / "o.npy", columns=["days", "visits"])
     np.testing.assert_array_equal(imported(prepared, tmp_path).T, [[2.5, 1], [4, 0]])
     assert prepared.names.read_text() == "days\nvisits\n"
+
+
+@pytest.mark.parametrize("name", ["visits ", " visits", "visits\nin 2024", 2024])
+def test_a_column_may_be_named_as_the_sheet_has_it(tmp_path, name):
+    path = book(tmp_path, [["id", name], ["p1", 3]])
+    for given in (name, " ".join(str(name).split())):
+        assert np.load(prepare.xlsx(path, tmp_path / "o.npy", columns=[given]).path) == [[3]]
 
 
 def test_empty_rows_below_a_table_are_nobody(tmp_path):

@@ -9,6 +9,7 @@ import numbers
 import os
 import pathlib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
@@ -24,8 +25,12 @@ _NOBODY = frozenset(
     + ["ambiguous", "doublet", "multiplet", "negative", "pooled", "unassigned"]
 )
 
-# First bytes of files of other kinds, in small letters.
+# Cells of two people, as demuxlet names them.
+_OF_TWO = re.compile(r"dbl-.+-0?\.\d+|amb-.+/.+")
+
+# First bytes of files of other kinds, in small letters. _NO_LINES are of texts.
 _LFS = b"version https://git-lfs"
+_NO_LINES = (_LFS, b"<!doctype html", b"<html")
 _KINDS = {
     b"\x1f\x8b": "a gzip file; unpack it",
     b"bzh": "a bzip2 file; unpack it",
@@ -55,7 +60,7 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     """Turns whatever a library raises at a file into one sentence."""
     try:
         yield
-    except DpnmfError:
+    except (DpnmfError, MemoryError):
         raise
     except FileNotFoundError:
         raise NotFoundError("file-not-found", f"There is no file {path}.") from None
@@ -96,7 +101,7 @@ def lines(what: str, source: Path | Iterable[str]) -> list[str]:
         return _texts(what, source)
     with reading(source, "text in UTF-8"):
         held = pathlib.Path(source).read_bytes()
-        if held.startswith(_LFS):
+        if held[:32].lower().startswith(_NO_LINES):
             raise ValueError("no lines of data")
         content = (gzip.decompress(held) if held.startswith(b"\x1f\x8b") else held).decode("utf-8-sig")
     if "\0" in content:
@@ -108,7 +113,7 @@ def lines(what: str, source: Path | Iterable[str]) -> list[str]:
 
 
 def listed(what: str, source: Any) -> list[Any]:
-    if not hasattr(source, "__iter__") or hasattr(source, "columns") or isinstance(source, dict):
+    if not hasattr(source, "__iter__") or hasattr(source, "columns") or isinstance(source, (dict, set, frozenset)):
         raise InputError("input-malformed", f"The {what} is a {type(source).__name__}; give a file or a list.")
     return list(source)
 
@@ -180,18 +185,22 @@ def problem(matrix: Any, what: str, counts: bool) -> tuple[str, str] | None:
 
 def person(value: Any) -> str | None:
     """The id of a person as text; None if the value names nobody. 7, 7.0 and " 7"
-    are one person, so that no spelling makes two of one."""
+    are one person, and so are the forms of an accent: no spelling makes two of one."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
         value = int(value)
-    name = " ".join(str(value).split())
-    return None if name.casefold() in _NOBODY else name
+    name = unicodedata.normalize("NFC", cleaned(str(value)))
+    small = name.casefold()
+    return None if small in _NOBODY or _OF_TWO.fullmatch(small) else name
 
 
 def numbered(values: Iterable[Any], code: str, one: str, role: str) -> tuple[list[int], list[str]]:
     """For each value the number of its person, and the people in order. Refuses
-    values that name nobody: `one`, such as a cell, lacks its `role`."""
+    values that name nobody, or two of the people (souporcell's 0/1): `one`, such as
+    a cell, lacks its `role`."""
     values = list(values)
     ids = [person(value) for value in values]
+    alone = {name for name in ids if name is not None and "/" not in name}
+    ids = [None if name and "/" in name and alone.issuperset(name.split("/")) else name for name in ids]
     if missing := [value for value, name in zip(values, ids) if name is None]:
         words = sorted({f"'{value}'" for value in missing if isinstance(value, str) and value.strip()})
         found = f" (found: {examples(words)})" if words else ""

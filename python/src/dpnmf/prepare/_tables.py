@@ -82,4 +82,6 @@ def xlsx(path: Path, output: Path, *, columns: Sequence[str], sheet: str | None 
     header, *people = [row + [None] * (width - len(row)) for row in rows]
     names = ["" if name is None else cleaned(str(name)) for name in header]
     frame = pandas.DataFrame(people, columns=names, dtype=object)
+    if not isinstance(columns, str):  # `table` refuses that
+        columns = [cleaned(str(name)) for name in listed("list of columns", columns)]
     return table(frame, output, columns=columns, **flags)
