@@ -114,10 +114,20 @@ def test_a_text_of_nobody_is_no_person(tmp_path, value):
 @pytest.mark.parametrize(
     "people",
     [["ann", "ann ", "bob"], [7, 7.0, 8], ["7", 7, 8], ["Jos\u00e9", "Jose\u0301", "bob"], ["\ufeffann", "ann", "bob"],
-     ["ann\x00", "ann", "bob"]],
+     ["ann\x00", "ann", "bob"], ["Ann", "ann", "bob"], ["007", "7", "8"], ["7.0", 7, 8], ["7.", 7.0, "0"]],
 )  # fmt: skip
-def test_one_person_is_one_however_written(tmp_path, people):
-    assert words_of(tmp_path, ["tea", "coffee", "tea"], people=people) == [[1, 1], [1, 0]]
+def test_one_person_is_one_however_written(tmp_path, people, capsys):
+    rows = words_of(tmp_path, ["tea", "coffee", "tea"], people=people)
+    assert sorted(rows) == [[1, 0], [1, 1]]
+    ways = sorted({str(name) for name in people[:2]})
+    said = f"1 person has several spellings: {' = '.join(ways)}.\n" in capsys.readouterr().out
+    assert said == (len(ways) == 2)
+
+
+@pytest.mark.parametrize("people", [["a-07", "a-7"], ["7.10", "7.1"], ["1.0.0", "1"], ["-7", "7"], ["0", "00/1"]])
+def test_other_names_are_other_people(tmp_path, people, capsys):
+    assert len(words_of(tmp_path, ["tea", "coffee"], people=people)) == 2
+    assert "spellings" not in capsys.readouterr().out
 
 
 def test_a_set_has_no_order_that_says_whose_a_text_is(tmp_path):

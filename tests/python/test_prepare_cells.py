@@ -298,7 +298,7 @@ def test_a_missing_donor_is_seen_in_every_type(cells, tmp_path, donors):
     assert "1 cell has no donor" in refusal(saved(cells, tmp_path), tmp_path).sentence
 
 
-@pytest.mark.parametrize("donors", [[7, 3, 9, 7, 3, 7], [7.0, 3, 9, 7, 3, 7], ["b", "a", "c", "b ", " a", "b"]])
+@pytest.mark.parametrize("donors", [[7, 3, 9, 7, 3, 7], [7.0, 3, 9, 7, 3, 7], ["b", "a", "c", "b ", " a", "b"], list("BacbAb")])
 def test_one_donor_is_one_person_however_written(cells, tmp_path, donors):
     cells.obs["donor"] = donors
     assert read(saved(cells, tmp_path), tmp_path)[0] == BY_DONOR
@@ -342,7 +342,7 @@ def test_a_declared_list_of_genes_wins(cells, tmp_path, capsys):
 @pytest.mark.parametrize(
     "content",
     [b"\xef\xbb\xbfMYC\nA1BG\n", b"\xef\xbb\xbfMYC\r\nA1BG\r\n", b"MYC\r\nA1BG", b" MYC\t\nA1BG\n\n\n",
-     gzip.compress(b"MYC\nA1BG\n")],
+     gzip.compress(b"MYC\nA1BG\n"), b'"MYC"\n"A1BG"\n'],
 )  # fmt: skip
 def test_lists_of_genes_are_read_as_programs_write_them(cells, tmp_path, content):
     genes = tmp_path / "genes.txt"

@@ -232,8 +232,8 @@ def _donor_table(donors: Path | Mapping[str, Any], barcodes: set[str]) -> dict[s
 def _added_up(cells: Any, donors: list[Any], role: str) -> Any:
     """The counts of people, one in a row, from cells in rows. role: what the cells
     call their donor."""
-    codes, people = numbered(donors, "donor-missing", "cell", role)
-    if len(people) == len(codes) > 1:
+    codes = numbered(donors, "donor-missing", "cell", role)
+    if len(set(codes)) == len(codes) > 1:
         raise InputError(
             "donor-missing",
             f"Every cell has a {role} of its own, so it names cells; name the column that has one value for all "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
-import numbers
 import os
 import pathlib
 import re
@@ -132,8 +131,10 @@ def _texts(what: str, source: Any) -> list[str]:
 def declared(what: str, source: Path | Iterable[str]) -> list[str]:
     """Different, non-empty names."""
     names = [cleaned(line) for line in lines(what, source)]
-    while is_path(source) and names and not names[-1]:
-        names.pop()
+    if is_path(source):
+        names = [name.strip('"') for name in names]  # of R
+        while names and not names[-1]:
+            names.pop()
     if not names or "" in names:
         raise InputError("features-missing", f"The {what} is empty or has an empty line.")
     if (twice := repeated(names)) is not None:
@@ -184,28 +185,32 @@ def problem(matrix: Any, what: str, counts: bool) -> tuple[str, str] | None:
 
 
 def person(value: Any) -> str | None:
-    """The id of a person as text; None if the value names nobody. 7, 7.0 and " 7"
-    are one person, and so are the forms of an accent: no spelling makes two of one."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
-        value = int(value)
-    name = unicodedata.normalize("NFC", cleaned(str(value)))
-    small = name.casefold()
-    return None if small in _NOBODY or _OF_TWO.fullmatch(small) else name
+    """The id of a person; None if the value names nobody. Blanks, capitals, forms of
+    an accent and leading zeros (7, "007", 7.0) make no other person, as in an import."""
+    name = unicodedata.normalize("NFC", cleaned(str(value)).casefold())
+    if name in _NOBODY or _OF_TWO.fullmatch(name):
+        return None
+    whole = re.fullmatch(r"0*(\d+)(\.0*)?", name)
+    return whole[1] if whole else name
 
 
-def numbered(values: Iterable[Any], code: str, one: str, role: str) -> tuple[list[int], list[str]]:
-    """For each value the number of its person, and the people in order. Refuses
+def numbered(values: Iterable[Any], code: str, one: str, role: str) -> list[int]:
+    """For each value the number of its person, in the order of the ids. Refuses
     values that name nobody, or two of the people (souporcell's 0/1): `one`, such as
     a cell, lacks its `role`."""
     values = list(values)
-    ids = [person(value) for value in values]
-    alone = {name for name in ids if name is not None and "/" not in name}
-    ids = [None if name and "/" in name and alone.issuperset(name.split("/")) else name for name in ids]
-    if missing := [value for value, name in zip(values, ids) if name is None]:
+    ids = {text: person(text) for text in {str(value) for value in values}}
+    alone = {name for name in ids.values() if name is not None and "/" not in name}
+    nobody = {text for text, name in ids.items() if name is None or ("/" in name and alone >= {*name.split("/")})}
+    if missing := [value for value in values if str(value) in nobody]:
         words = sorted({f"'{value}'" for value in missing if isinstance(value, str) and value.strip()})
         found = f" (found: {examples(words)})" if words else ""
         lacking = counted(len(missing), f"{one} has", f"{one}s have")
         raise InputError(code, f"{lacking} no {role}; remove them or find out whose they are{found}.")
-    people = sorted({name for name in ids if name is not None})
-    order = {name: n for n, name in enumerate(people)}
-    return [order[name] for name in ids if name is not None], people
+    ways: dict[str | None, list[str]] = {}
+    for text in sorted(ids):
+        ways.setdefault(ids[text], []).append(text)
+    if several := [" = ".join(texts) for texts in ways.values() if len(texts) > 1]:
+        print(f"{counted(len(several), 'person has', 'people have')} several spellings: {examples(several)}.")
+    order = {name: n for n, name in enumerate(sorted(map(str, ways)))}
+    return [order[str(ids[str(value)])] for value in values]

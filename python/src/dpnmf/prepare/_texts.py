@@ -80,7 +80,7 @@ def _rows(documents: list[str], people: Path | Iterable[Any] | None) -> list[int
     authors = lines("list of people", people) if is_path(people) else listed("list of people", people)
     if len(authors) != len(documents):
         raise InputError("users-mismatch", f"There are {len(documents)} texts and {len(authors)} people; give one for each.")
-    return numbered(authors, "users-mismatch", "text", "person")[0]
+    return numbered(authors, "users-mismatch", "text", "person")
 
 
 def _words(text: str) -> list[str]:
