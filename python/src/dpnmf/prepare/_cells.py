@@ -230,8 +230,8 @@ def _donor_table(donors: Path | Mapping[str, Any], barcodes: set[str]) -> dict[s
 
 
 def _added_up(cells: Any, donors: list[Any], role: str) -> Any:
-    """The counts of people, one in a row, from cells in rows. role: what the cells
-    call their donor."""
+    """The counts of people, one in a row (csr), from cells in rows. role: what the
+    cells call their donor."""
     codes = numbered(donors, "donor-missing", "cell", role)
     if len(set(codes)) == len(codes) > 1:
         raise InputError(
@@ -239,8 +239,8 @@ def _added_up(cells: Any, donors: list[Any], role: str) -> Any:
             f"Every cell has a {role} of its own, so it names cells; name the column that has one value for all "
             "cells of a person.",
         )
-    ones = (np.ones(len(codes)), (codes, np.arange(len(codes))))
-    return needed("scipy.sparse", "python3-scipy").csr_matrix(ones) @ cells
+    csr_matrix = needed("scipy.sparse", "python3-scipy").csr_matrix
+    return csr_matrix(csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes))))) @ cells)
 
 
 def _finish(
@@ -265,10 +265,8 @@ def _finish(
     else:
         wanted = declared("list of genes", genes)
         counts = _arranged(counts, wanted, held, names)
-    if pathlib.Path(output).suffix == ".mtx":
-        counts = needed("scipy.sparse", "python3-scipy").coo_matrix(counts)
-        return finish(counts, output, wanted, flags)
-    return finish(counts if isinstance(counts, np.ndarray) else counts.toarray(), output, wanted, flags)
+    sparse = pathlib.Path(output).suffix == ".mtx"
+    return finish(counts if sparse else counts.toarray(), output, wanted, flags)
 
 
 def _twice(gene: str, held: list[str], names: dict[str, list[str]]) -> InputError:
@@ -280,7 +278,6 @@ def _twice(gene: str, held: list[str], names: dict[str, list[str]]) -> InputErro
 
 def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, list[str]]) -> Any:
     """The columns of the wanted genes, in their order; 0 where the file has none."""
-    scipy_sparse = needed("scipy.sparse", "python3-scipy")
     exact, by_id = _places(held), _places([_without_version(name) for name in held])
     found = [exact.get(name, by_id.get(_without_version(name), [])) for name in wanted]
     missing = [name for name, places in zip(wanted, found) if not places]
@@ -300,8 +297,8 @@ def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, 
     if other:
         print(f"{counted(len(other), 'gene')} found under another version of the id: {examples(other)}.")
     report_missing(missing, len(wanted), "genes", "in the file")
-    move = scipy_sparse.csc_matrix((np.ones(len(pairs)), tuple(zip(*pairs))), shape=(len(held), len(wanted)))
-    return (scipy_sparse.csc_matrix(counts) @ move).tocsr()
+    ones = (np.ones(len(pairs)), tuple(zip(*pairs)))
+    return counts @ needed("scipy.sparse", "python3-scipy").csr_matrix(ones, shape=(len(held), len(wanted)))
 
 
 def _without_version(name: str) -> str:

@@ -119,12 +119,12 @@ def listed(what: str, source: Any) -> list[Any]:
 
 def _texts(what: str, source: Any) -> list[str]:
     texts = listed(what, source)
-    if missing := sum(not isinstance(t, str) and person(t) is None for t in texts):
+    odd = [text for text in texts if not isinstance(text, str)]
+    if missing := sum(person(one) is None for one in odd):
         entries = counted(missing, "missing entry", "missing entries")
         raise InputError("input-malformed", f"The {what} has {entries}; remove them.")
-    odd = next((t for t in texts if not isinstance(t, str)), None)
-    if odd is not None:
-        raise InputError("input-malformed", f"The {what} holds {odd!r:.40}, which is no text.")
+    if odd:
+        raise InputError("input-malformed", f"The {what} holds {odd[0]!r:.40}, which is no text.")
     return texts
 
 

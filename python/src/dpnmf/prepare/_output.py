@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pathlib
 import shlex
 import tempfile
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
 
 import numpy as np
 
@@ -68,28 +69,19 @@ def finish(matrix: Any, output: Path, names: Sequence[str] | None, flags: dict[s
     return prepared
 
 
-class _replacing:
+@contextlib.contextmanager
+def _replacing(path: pathlib.Path) -> Iterator[IO[bytes]]:
     """A file that replaces `path` when all of it is written; mode 0600."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self._path = path
-        try:
-            descriptor, self._temporary = tempfile.mkstemp(dir=path.parent)
-        except OSError as error:
-            raise NotFoundError("directory-not-found", f"{path} cannot be written ({error.strerror}).") from None
-        self._file = os.fdopen(descriptor, "wb")
-
-    def __enter__(self) -> Any:
-        return self._file
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        try:
-            self._file.close()
-            if kind is None:
-                os.replace(self._temporary, self._path)
-                return
-        except OSError as last:
-            error = last
-        os.unlink(self._temporary)
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+    except OSError as error:
+        raise NotFoundError("directory-not-found", f"{path} cannot be written ({error.strerror}).") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException as error:
+        os.unlink(temporary)
         if isinstance(error, OSError):
-            raise UnavailableError("storage-failed", f"{self._path} cannot be written ({error.strerror}).") from None
+            raise UnavailableError("storage-failed", f"{path} cannot be written ({error.strerror}).") from None
+        raise
