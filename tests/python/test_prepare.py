@@ -280,8 +280,8 @@ def test_a_column_may_be_named_as_the_sheet_has_it(tmp_path, name):
         assert np.load(prepare.xlsx(path, tmp_path / "o.npy", columns=[given]).path) == [[3]]
 
 
-def test_empty_rows_below_a_table_are_nobody(tmp_path):
-    path = book(tmp_path, [*VISITS, [None, None, None], [None]])
+def test_empty_rows_around_a_table_are_nobody(tmp_path):
+    path = book(tmp_path, [[None], [None, None], *VISITS, [None, None, None], [None]])
     assert np.load(prepare.xlsx(path, tmp_path / "o.npy", columns=["days"]).path).tolist() == [[2.5], [4]]
     path = book(tmp_path, [*VISITS, [None], ["p3", 1, 1]])
     assert code_of(InputError, prepare.xlsx, path, tmp_path / "o.npy", columns=["days"]) == "input-not-finite"

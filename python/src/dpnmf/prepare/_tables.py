@@ -60,7 +60,8 @@ def parquet(path: Path, output: Path, *, columns: Sequence[str], **flags: Any) -
 
 def xlsx(path: Path, output: Path, *, columns: Sequence[str], sheet: str | None = None, **flags: Any) -> Prepared:
     """The named columns of an Excel file, one row for each person. The first row
-    of the sheet has the names. sheet: None if there is only one."""
+    that is not empty has the names. Formulas have the values that Excel saved.
+    sheet: None if there is only one."""
     openpyxl, pandas = needed("openpyxl", "python3-openpyxl"), needed("pandas", "python3-pandas")
     with reading(path, "an .xlsx file"):
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -74,8 +75,9 @@ def xlsx(path: Path, output: Path, *, columns: Sequence[str], sheet: str | None 
         chosen.reset_dimensions()  # programs write wrong ones
         rows = [list(row) for row in chosen.iter_rows(values_only=True)]
         book.close()
-    while rows and all(entry is None for entry in rows[-1]):
-        rows.pop()
+    for end in (0, -1):
+        while rows and all(entry is None for entry in rows[end]):
+            rows.pop(end)
     if len(rows) < 2:
         raise InputError("input-empty", f"{path} has no row of names and a row for each person below it.")
     width = max(map(len, rows))
