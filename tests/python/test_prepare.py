@@ -330,6 +330,9 @@ KINDS = {
     "Parquet": (b"PAR1\xff", "Parquet"),
     "HDF5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
     "HTML": (b"<!DOCTYPE html>\n<html>\xff", "download the file itself"),
+    "Excel with a password": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "without a password"),
+    "UTF-16 of Windows": ("\ufefftea\n".encode("utf-16-le"), "in UTF-8"),
+    "UTF-16, large byte first": ("\ufefftea\n".encode("utf-16-be"), "in UTF-8"),
     "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12\n", "git lfs pull"),
 }
 READERS = {

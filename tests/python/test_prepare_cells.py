@@ -581,7 +581,7 @@ def test_cells_that_the_table_does_not_name_are_left_out_and_counted(tmp_path, c
      ({}, "donor-missing"), ("", "donor-missing"), ("AACA-1\n", "input-ragged"), (["a", "b"], "input-malformed"),
      ("AACA-1,a\nAACA-1,b\n", "input-duplicate"), ('AACA-1,"a\nAACB-1,a\nAACC-1,b\n', "input-malformed"),
      ("<!DOCTYPE html>\n<p>a,b\n", "input-malformed"),
-     # of souporcell, of demuxlet; a column of counts would name people
+     # Tables of souporcell and demuxlet: a status or a count would name people.
      ("barcode\tstatus\tassignment\nAACA-1\tsinglet\ta\nAACB-1\tsinglet\tb\n", "input-ambiguous"),
      ("BARCODE\tRD.TOTL\tBEST\nAACA-1\t7\tSNG-a\nAACB-1\t7\tSNG-b\n", "input-ambiguous"),
      ("AACA-1,a,7\nAACB-1,a,8\nAACC-1,b,9\n", "input-ambiguous"),

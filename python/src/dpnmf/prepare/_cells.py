@@ -32,7 +32,7 @@ from dpnmf.prepare._output import Path, Prepared, finish
 # An id of Ensembl or RefSeq with its version, which changes with each release of
 # the annotation. Names such as RP11-34P13.7 have no version: 34P13.8 is another gene.
 _VERSIONED = re.compile(r"((?:ENS[A-Z]*|[NX][MR]_)\d+)\.\d+")
-_INDEX = "_index"  # of `var`, among its columns of names; anndata allows no such column
+_INDEX = "_index"  # the index of `var`; anndata allows no column of this name
 _EXPRESSION = "Gene Expression"  # type of a feature of 10x
 
 
@@ -200,7 +200,7 @@ def _tenx_folder(path: Path) -> _Tenx:
 
 
 def _donor_table(donors: Path | Mapping[str, Any], barcodes: set[str]) -> dict[str, Any]:
-    """Whose each barcode is."""
+    """The donor of each barcode."""
     if not is_path(donors):
         if not isinstance(donors, Mapping):
             raise InputError("input-malformed", f"`donors` is a {type(donors).__name__}; give a file or a dict.")

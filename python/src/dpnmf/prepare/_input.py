@@ -36,6 +36,9 @@ _KINDS = {
     b"\xfd7zxz": "an xz file; unpack it",
     b"\x28\xb5\x2f\xfd": "a zstd file; unpack it",
     b"pk\x03\x04": "a ZIP archive or an Excel file",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Excel file; save it as .xlsx without a password",
+    b"\xff\xfe": "text in UTF-16; save it in UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it in UTF-8",
     b"\x89hdf": "an HDF5 file",
     b"par1": "a Parquet file",
     b"<!doctype html": "a page of the web; download the file itself",
@@ -132,7 +135,7 @@ def declared(what: str, source: Path | Iterable[str]) -> list[str]:
     """Different, non-empty names."""
     names = [cleaned(line) for line in lines(what, source)]
     if is_path(source):
-        names = [name.strip('"') for name in names]  # of R
+        names = [name.strip('"') for name in names]  # R writes quotes
         while names and not names[-1]:
             names.pop()
     if not names or "" in names:
