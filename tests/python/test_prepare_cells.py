@@ -384,7 +384,7 @@ def test_versions_of_ids_are_no_other_genes(tmp_path, file, declared):
 
 def test_the_genes_of_other_versions_are_named(tmp_path, capsys):
     read(saved(of(COUNTS, ["ENSG1.4", *"bcd"]), tmp_path), tmp_path, genes=["ENSG1", "b"])
-    assert "1 gene found under another version of the id: ENSG1 is ENSG1.4." in capsys.readouterr().out
+    assert "1 gene has another version in the file: ENSG1 is ENSG1.4." in capsys.readouterr().out
 
 
 APART = {

@@ -102,7 +102,8 @@ def _counts(file: Any, layer: str | None) -> tuple[Any, str]:
                 print(f"{wrong[1] if wrong else 'The file has no X'}; counts are read from raw.X.")
             return matrix, var
         wrong = wrong or found
-    advice = f"; name the layer that has counts with layer= (there are: {listed})" if layers and layer is None else ""
+    named = "one of its layers" if wrong is None else "the layer that has counts"
+    advice = f"; name {named} with layer= (there are: {listed})" if layers and layer is None else ""
     if wrong is None:
         raise InputError("input-not-counts", f"The file has no X{advice}.")
     raise InputError(wrong[0], f"{wrong[1]}{advice}.")
@@ -295,7 +296,7 @@ def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, 
         raise InputError("features-mismatch", "Two ids in the list of genes differ only in their version.")
     other = [f"{wanted[column]} is {held[place]}" for place, column in pairs if wanted[column] != held[place]]
     if other:
-        print(f"{counted(len(other), 'gene')} found under another version of the id: {examples(other)}.")
+        print(f"{counted(len(other), 'gene has', 'genes have')} another version in the file: {examples(other)}.")
     report_missing(missing, len(wanted), "genes", "in the file")
     ones = (np.ones(len(pairs)), tuple(zip(*pairs)))
     return counts @ needed("scipy.sparse", "python3-scipy").csr_matrix(ones, shape=(len(held), len(wanted)))
