@@ -230,6 +230,29 @@ def test_a_column_that_is_there_twice_is_not_lost(tmp_path):
         assert code_of(InputError, prepare.table, frame, tmp_path / "o.npy", columns=columns) == "features-mismatch"
 
 
+@pytest.mark.parametrize("name", ["patient_id", "Patient", "DONOR", "subject id", "MRN", "user.id", "participant-number"])
+@pytest.mark.parametrize("ids", [["p1", "p2", "p1"], [7, 8, 7.0], ["007", "8", "7"], ["p1", None, "P1 "]], ids=repr)
+def test_a_person_in_several_rows_is_refused(tmp_path, name, ids):
+    frame = pandas.DataFrame({name: np.array(ids, dtype=object), "visits": [1, 2, 3]})
+    found = refused(InputError, prepare.table, frame, tmp_path / "o.npy", columns=["visits"])
+    assert found.code == "input-duplicate" and f"'{name}'" in found.sentence
+    rows = [[name, "visits"], *frame.to_numpy().tolist()]
+    assert code_of(InputError, prepare.xlsx, book(tmp_path, rows), tmp_path / "o.npy", columns=["visits"]) == "input-duplicate"
+    prepared = prepare.table(frame.drop(columns=[name]), tmp_path / "o.npy", columns=["visits"])
+    assert prepared.people == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [("ward", ["a", "a"]), ("sex", ["f", "f"]), ("ward_id", [1, 1]), ("sample", [1, 1]), ("userland", [1, 1]), (7, [1, 1]),
+     ("patient_id", ["p1", "p2"]), ("patient_id", [None, None]), ("patients", [3, 3]), ("patient", [3, 3])],
+)  # fmt: skip
+def test_other_columns_may_repeat(tmp_path, name, ids):
+    frame = pandas.DataFrame({name: ids, "visits": [1, 2]})
+    columns = [name, "visits"] if name == "patient" else ["visits"]  # a count that is asked for
+    assert prepare.table(frame, tmp_path / "o.npy", columns=columns).people == 2
+
+
 @pytest.mark.parametrize(
     ("frame", "columns", "code"),
     [(np.ones((2, 2)), ["a"], "input-malformed"), ({"a": [1]}, ["a"], "input-malformed"), (None, ["a"], "input-malformed"),

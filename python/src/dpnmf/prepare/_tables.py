@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import decimal
 import numbers
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpnmf.errors import InputError
-from dpnmf.prepare._input import cleaned, declared, listed, needed, problem, reading
+from dpnmf.prepare._input import cleaned, declared, listed, needed, person, problem, reading, repeated
 from dpnmf.prepare._output import Path, Prepared, finish
+
+# Names of columns that say whose a row is.
+_PEOPLE = re.compile(
+    r"(author|client|customer|donor|member|mrn|participant|patient|person|subject|user)([ _.-]?(id|name|no|number))?"
+)
 
 
 def table(frame: Any, output: Path, *, columns: Sequence[str], **flags: Any) -> Prepared:
@@ -28,9 +34,22 @@ def table(frame: Any, output: Path, *, columns: Sequence[str], **flags: Any) -> 
             raise InputError("columns-unknown", f"The table has no column '{name}'; it has {', '.join(map(str, held))}.")
         if held.count(name) > 1:
             raise InputError("features-mismatch", f"The table has the column '{name}' twice; give them different names.")
+    for place, name in enumerate(held):
+        if name not in columns and _PEOPLE.fullmatch(str(name).casefold()):
+            _check_rows(str(name), frame.iloc[:, place])
     names = declared("list of columns", [str(name) for name in columns])
     values = np.column_stack([_numbers(frame[name], f"Column '{name}'") for name in columns])
     return finish(values, output, names, flags)
+
+
+def _check_rows(name: str, ids: Iterable[Any]) -> None:
+    """Refuses a person in two rows: the guarantee would be for each row alone."""
+    if (twice := repeated(one for one in map(person, ids) if one is not None)) is not None:
+        raise InputError(
+            "input-duplicate",
+            f"The column '{name}' has {twice} twice, and a row must be a person: add up the rows of each person, or take "
+            "the column out if it does not name people.",
+        )
 
 
 def _numbers(column: Any, what: str) -> npt.NDArray[np.float64]:
