@@ -389,6 +389,22 @@ def test_what_is_written_is_private_and_whole(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["o.names.txt", "o.npy"]
 
 
+# Names that a list could have for its header or its comment, or that are like fields of a table.
+DOUBTFUL = [
+    ["name", "tea"], ["word", "tea"], ["Gene_ID", "tea"], ["movieId", "tea"], ["external gene name", "tea"], ["feature", "a"],
+    ["0", "1"], ["0", "a"], ["x", "age"], ["V1", "age"], ["age", "2019", "2020"], ["# x", "y"], ["#", "y"],
+    ["a,b"], ["a,b", "c,d"], ["1,foo", "2,bar"], ["id,x", "b,y"], ["a;b", "c;d"], ['say "a"', '"'], ['"a"', "'b"], ["1", "a"],
+    ["a b", "c d"], ["a|b", "c|d"], ["a::b", "c::d"], ["visits (1,000)", "days"], ["title"], ["age"], ["2020"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", DOUBTFUL, ids=repr)
+def test_names_are_those_of_the_import(tmp_path, names):
+    frame = pandas.DataFrame([range(1, len(names) + 1)], columns=names)
+    imported(prepare.table(frame, tmp_path / "o.npy", columns=names), tmp_path)
+    assert (tmp_path / "data/datasets/set/features.txt").read_text().split("\n") == [*names, ""]
+
+
 def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path):
     (tmp_path / "o.npy").mkdir()
     frame = pandas.DataFrame({"a": [1]})

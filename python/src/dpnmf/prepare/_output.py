@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,12 @@ from dpnmf.errors import InputError, NotFoundError, UnavailableError
 Path = str | os.PathLike[str]
 
 _PLACEHOLDERS = {"name": "NAME", "population": "POPULATION", "epsilon": "EPSILON", "delta": "DELTA", "data_dir": "DIR"}
+
+# Headers of lists, without blanks and signs between their words.
+_HEADER = re.compile(
+    r".*ids?|.*names?|.*symbols?|.*genes?|0|x|v1|ensembl|hgnc|hugo|identifier|probe|vocabulary"
+    r"|(column|feature|item|label|term|title|token|variable|word)s?"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +60,7 @@ def finish(matrix: Any, output: Path, names: Sequence[str] | None, flags: dict[s
     if names is not None:
         names_path = path.with_suffix(".names.txt")
         with _replacing(names_path) as file:
-            file.write("".join(f"{name}\n" for name in names).encode())
+            file.write(_lines_of(names).encode())
     with _replacing(path) as file:
         if sparse:
             entries = matrix.tocoo()
@@ -67,6 +74,20 @@ def finish(matrix: Any, output: Path, names: Sequence[str] | None, flags: dict[s
     print(f"wrote {path}: {prepared.people} people, {prepared.features} features. Import it with\n")
     print(f"  {prepared.command(**flags)}\n")
     return prepared
+
+
+def _lines_of(names: Sequence[str]) -> str:
+    """A list of names; below a header and in quotes if an import could take its first
+    name for a header or a comment, or one of them for several fields."""
+    first = re.sub("[ _.-]", "", names[0]).lower()
+    if (
+        _HEADER.fullmatch(first)
+        or names[0].startswith("#")
+        or names[-1].isdecimal()
+        or any(mark in name for name in names for mark in ',;"')
+    ):
+        names = ["feature"] + ['"' + name.replace('"', '""') + '"' for name in names]
+    return "".join(f"{name}\n" for name in names)
 
 
 @contextlib.contextmanager
