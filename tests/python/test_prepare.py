@@ -391,7 +391,8 @@ def test_what_is_written_is_private_and_whole(tmp_path):
 
 # Names that a list could have for its header or its comment, or that are like fields of a table.
 DOUBTFUL = [
-    ["name", "tea"], ["word", "tea"], ["Gene_ID", "tea"], ["movieId", "tea"], ["external gene name", "tea"], ["feature", "a"],
+    ["name", "tea"], ["word", "tea"], ["Gene_ID", "tea"], ["movieId", "tea"], ["external gene name", "tea"],
+    ["external_gene", "a"], ["feature", "a"],
     ["0", "1"], ["0", "a"], ["x", "age"], ["V1", "age"], ["age", "2019", "2020"], ["# x", "y"], ["#", "y"],
     ["a,b"], ["a,b", "c,d"], ["1,foo", "2,bar"], ["id,x", "b,y"], ["a;b", "c;d"], ['say "a"', '"'], ['"a"', "'b"], ["1", "a"],
     ["a b", "c d"], ["a|b", "c|d"], ["a::b", "c::d"], ["visits (1,000)", "days"], ["title"], ["age"], ["2020"],

@@ -20,7 +20,7 @@ Path = str | os.PathLike[str]
 
 _PLACEHOLDERS = {"name": "NAME", "population": "POPULATION", "epsilon": "EPSILON", "delta": "DELTA", "data_dir": "DIR"}
 
-# Headers of lists, without blanks and signs between their words.
+# Headers of lists: item_id, Gene Name, hgnc.symbol.
 _HEADER = re.compile(
     r".*ids?|.*names?|.*symbols?|.*genes?|0|x|v1|ensembl|hgnc|hugo|identifier|probe|vocabulary"
     r"|(column|feature|item|label|term|title|token|variable|word)s?"
@@ -79,9 +79,8 @@ def finish(matrix: Any, output: Path, names: Sequence[str] | None, flags: dict[s
 def _lines_of(names: Sequence[str]) -> str:
     """A list of names; below a header and in quotes if an import could take its first
     name for a header or a comment, or one of them for several fields."""
-    first = re.sub("[ _.-]", "", names[0]).lower()
     if (
-        _HEADER.fullmatch(first)
+        _HEADER.fullmatch(names[0].lower())
         or names[0].startswith("#")
         or names[-1].isdecimal()
         or any(mark in name for name in names for mark in ',;"')
