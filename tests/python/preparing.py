@@ -1,4 +1,4 @@
-"""What the tests of dpnmf.prepare share."""
+"""Helpers of the tests of dpnmf.prepare."""
 
 import shlex
 
@@ -24,7 +24,7 @@ def refused(kind, call, *arguments, **options):
 
 
 def imported(prepared, tmp_path):
-    """What the curator holds after the printed command, D x N."""
+    """The matrix that the curator holds after the printed command, D x N."""
     words = shlex.split(prepared.command(name="set", data_dir=tmp_path / "data", **CAP, normalise="none", column_bound=1e6))
     run(BIN / words[0], *words[1:])
     folder = tmp_path / "data" / "datasets" / "set"

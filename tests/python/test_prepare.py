@@ -111,9 +111,35 @@ def test_a_text_of_nobody_is_no_person(tmp_path, value):
     assert found.sentence.startswith("2 texts have no person; remove them or find out whose they are")
 
 
-@pytest.mark.parametrize("people", [["ann", "ann ", "bob"], [7, 7.0, 8], ["7", 7, 8]])
-def test_one_person_is_one_however_written(tmp_path, people):
-    assert words_of(tmp_path, ["tea", "coffee", "tea"], people=people) == [[1, 1], [1, 0]]
+@pytest.mark.parametrize(
+    "people",
+    [["ann", "ann ", "bob"], [7, 7.0, 8], ["7", 7, 8], ["Jos\u00e9", "Jose\u0301", "bob"], ["\ufeffann", "ann", "bob"],
+     ["ann\x00", "ann", "bob"], ["Ann", "ann", "bob"], ["007", "7", "8"], ["7.0", 7, 8], ["7.", 7.0, "0"]],
+)  # fmt: skip
+def test_one_person_is_one_however_written(tmp_path, people, capsys):
+    rows = words_of(tmp_path, ["tea", "coffee", "tea"], people=people)
+    assert sorted(rows) == [[1, 0], [1, 1]]
+    ways = sorted({str(name) for name in people[:2]})
+    said = f"1 person has several spellings: {' = '.join(ways)}.\n" in capsys.readouterr().out
+    assert said == (len(ways) == 2)
+
+
+@pytest.mark.parametrize("people", [["a-07", "a-7"], ["7.10", "7.1"], ["1.0.0", "1"], ["-7", "7"], ["0", "00/1"]])
+def test_other_names_are_other_people(tmp_path, people, capsys):
+    assert len(words_of(tmp_path, ["tea", "coffee"], people=people)) == 2
+    assert "spellings" not in capsys.readouterr().out
+
+
+def test_a_set_has_no_order_that_says_whose_a_text_is(tmp_path):
+    for people in ({"ann", "bob"}, frozenset(["ann", "bob"])):
+        assert code_of(InputError, words_of, tmp_path, ["tea", "coffee"], people=people) == "input-malformed"
+
+
+def test_marks_of_letters_are_part_of_a_word(tmp_path):
+    hindi, letter, arabic = "\u0939\u093f\u0928\u094d\u0926\u0940", "\u0928", "\u0643\u0650\u062a\u064e\u0627\u0628"
+    words = [hindi, arabic, "\u0130stanbul", letter]
+    texts = [f"{hindi} {arabic}, \u0130stanbul!", f"\u0926\u093f{letter} \u2764\ufe0f{letter}"]
+    assert words_of(tmp_path, texts, words) == [[1, 1, 1, 0], [0, 0, 0, 1]]
 
 
 def test_an_empty_text_is_a_person_only_with_a_name(tmp_path):
@@ -124,8 +150,10 @@ def test_an_empty_text_is_a_person_only_with_a_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["tea\rcoffee\r", "tea\ncoffee\n".encode("utf-16"), "tea\n".encode("utf-16-le"), b"caf\xe9\n"]
-)
+    "content",
+    ["tea\rcoffee\r", "tea\ncoffee\n".encode("utf-16"), "tea\n".encode("utf-16-le"), b"caf\xe9\n",
+     "<!DOCTYPE html>\n<p>tea\n", "<HTML>\ntea\n"],
+)  # fmt: skip
 def test_files_that_are_no_lines_of_utf8_are_refused(tmp_path, content):
     assert code_of(InputError, words_of, tmp_path, in_file(tmp_path, content)) == "input-malformed"
 
@@ -202,6 +230,29 @@ def test_a_column_that_is_there_twice_is_not_lost(tmp_path):
         assert code_of(InputError, prepare.table, frame, tmp_path / "o.npy", columns=columns) == "features-mismatch"
 
 
+@pytest.mark.parametrize("name", ["patient_id", "Patient", "DONOR", "subject id", "MRN", "user.id", "participant-number"])
+@pytest.mark.parametrize("ids", [["p1", "p2", "p1"], [7, 8, 7.0], ["007", "8", "7"], [None, None, "p1", "P1 "]], ids=repr)
+def test_a_person_in_several_rows_is_refused(tmp_path, name, ids):
+    frame = pandas.DataFrame({name: np.array(ids, dtype=object), "visits": range(len(ids))})
+    found = refused(InputError, prepare.table, frame, tmp_path / "o.npy", columns=["visits"])
+    assert found.code == "input-duplicate" and f"'{name}'" in found.sentence
+    rows = [[name, "visits"], *frame.to_numpy().tolist()]
+    assert code_of(InputError, prepare.xlsx, book(tmp_path, rows), tmp_path / "o.npy", columns=["visits"]) == "input-duplicate"
+    prepared = prepare.table(frame.drop(columns=[name]), tmp_path / "o.npy", columns=["visits"])
+    assert prepared.people == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [("ward", ["a", "a"]), ("sex", ["f", "f"]), ("ward_id", [1, 1]), ("sample", [1, 1]), ("userland", [1, 1]), (7, [1, 1]),
+     ("patient_id", ["p1", "p2"]), ("patient_id", [None, None]), ("patients", [3, 3]), ("patient", [3, 3])],
+)  # fmt: skip
+def test_other_columns_may_repeat(tmp_path, name, ids):
+    frame = pandas.DataFrame({name: ids, "visits": [1, 2]})
+    columns = [name, "visits"] if name == "patient" else ["visits"]  # a count that is asked for
+    assert prepare.table(frame, tmp_path / "o.npy", columns=columns).people == 2
+
+
 @pytest.mark.parametrize(
     ("frame", "columns", "code"),
     [(np.ones((2, 2)), ["a"], "input-malformed"), ({"a": [1]}, ["a"], "input-malformed"), (None, ["a"], "input-malformed"),
@@ -245,8 +296,15 @@ def test_a_sheet_is_read_as_a_table(tmp_path):
     assert prepared.names.read_text() == "days\nvisits\n"
 
 
-def test_empty_rows_below_a_table_are_nobody(tmp_path):
-    path = book(tmp_path, [*VISITS, [None, None, None], [None]])
+@pytest.mark.parametrize("name", ["visits ", " visits", "visits\nin 2024", 2024])
+def test_a_column_may_be_named_as_the_sheet_has_it(tmp_path, name):
+    path = book(tmp_path, [["id", name], ["p1", 3]])
+    for given in (name, " ".join(str(name).split())):
+        assert np.load(prepare.xlsx(path, tmp_path / "o.npy", columns=[given]).path) == [[3]]
+
+
+def test_empty_rows_around_a_table_are_nobody(tmp_path):
+    path = book(tmp_path, [[None], [None, None], *VISITS, [None, None, None], [None]])
     assert np.load(prepare.xlsx(path, tmp_path / "o.npy", columns=["days"]).path).tolist() == [[2.5], [4]]
     path = book(tmp_path, [*VISITS, [None], ["p3", 1, 1]])
     assert code_of(InputError, prepare.xlsx, path, tmp_path / "o.npy", columns=["days"]) == "input-not-finite"
@@ -295,6 +353,9 @@ KINDS = {
     "Parquet": (b"PAR1\xff", "Parquet"),
     "HDF5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
     "HTML": (b"<!DOCTYPE html>\n<html>\xff", "download the file itself"),
+    "Excel with a password": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "without a password"),
+    "UTF-16 of Windows": ("\ufefftea\n".encode("utf-16-le"), "in UTF-8"),
+    "UTF-16, large byte first": ("\ufefftea\n".encode("utf-16-be"), "in UTF-8"),
     "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12\n", "git lfs pull"),
 }
 READERS = {
@@ -326,6 +387,23 @@ def test_what_is_written_is_private_and_whole(tmp_path):
     assert code_of(InputError, prepare.table, frame, tmp_path / "o.csv", columns=["a"]) == "file-type-unknown"
     assert code_of(NotFoundError, prepare.table, frame, tmp_path / "no/o.npy", columns=["a"]) == "directory-not-found"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["o.names.txt", "o.npy"]
+
+
+# Names that a list could have for its header or its comment, or that are like fields of a table.
+DOUBTFUL = [
+    ["name", "tea"], ["word", "tea"], ["Gene_ID", "tea"], ["movieId", "tea"], ["external gene name", "tea"],
+    ["external_gene", "a"], ["feature", "a"],
+    ["0", "1"], ["0", "a"], ["x", "age"], ["V1", "age"], ["age", "2019", "2020"], ["# x", "y"], ["#", "y"],
+    ["a,b"], ["a,b", "c,d"], ["1,foo", "2,bar"], ["id,x", "b,y"], ["a;b", "c;d"], ['say "a"', '"'], ['"a"', "'b"], ["1", "a"],
+    ["a b", "c d"], ["a|b", "c|d"], ["a::b", "c::d"], ["visits (1,000)", "days"], ["title"], ["age"], ["2020"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", DOUBTFUL, ids=repr)
+def test_names_are_those_of_the_import(tmp_path, names):
+    frame = pandas.DataFrame([range(1, len(names) + 1)], columns=names)
+    imported(prepare.table(frame, tmp_path / "o.npy", columns=names), tmp_path)
+    assert (tmp_path / "data/datasets/set/features.txt").read_text().split("\n") == [*names, ""]
 
 
 def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path):

@@ -112,6 +112,11 @@ def test_a_layer_is_read_by_name(tmp_path, x):
     assert refusal(path, tmp_path, layer="raw").code == "columns-unknown"
 
 
+def test_a_file_without_counts_names_no_layers_that_are_not_there(tmp_path):
+    found = refusal(saved(of(None), tmp_path), tmp_path)
+    assert found.code == "input-not-counts" and "layer" not in found.sentence
+
+
 def test_logarithms_everywhere_are_refused_without_advice_that_cannot_be_followed(tmp_path):
     cells = of(LOGS)
     cells.raw = of(LOGS)
@@ -178,7 +183,34 @@ def _later_encodings(file):
         file[frame].attrs["column-order"] = [*file[frame].attrs["column-order"], "new"]
 
 
-@pytest.mark.parametrize("edit", [_pandas_categories, _records, _nullable, _no_x, _later_encodings])
+def _attributes(form):
+    """Other writers than h5py: fixed strings, or arrays of one entry."""
+
+    def edit(file):
+        for place in ("obs", "var", "X"):
+            for name, value in file[place].attrs.items():
+                if isinstance(value, str):
+                    file[place].attrs[name] = form(value)
+        for place in ("obs", "var"):
+            file[place].attrs["column-order"] = np.array([n.encode() for n in file[place].attrs["column-order"]], "S9")
+
+    return edit
+
+
+_fixed_strings = _attributes(np.bytes_)
+_arrays_of_one = _attributes(lambda value: np.array([value], dtype=h5py.string_dtype()))
+
+
+def _one_column(file):
+    """A vector of one entry as R writes it."""
+    del file["obs/cell"]
+    file["obs"].attrs["column-order"] = "donor"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [_pandas_categories, _records, _nullable, _no_x, _later_encodings, _fixed_strings, _arrays_of_one, _one_column],
+)
 def test_files_of_every_version_are_read(tmp_path, edit):
     cells = of(COUNTS)
     cells.raw = of(COUNTS)
@@ -188,11 +220,49 @@ def test_files_of_every_version_are_read(tmp_path, edit):
     assert read(path, tmp_path) == (BY_DONOR, GENES)
 
 
+SQUARE = np.array([[0, 1, 2], [0, 0, 5], [7, 0, 0]], dtype=np.float32)
+
+
+def square(tmp_path, form):
+    """Two cells of "a" and one of "b", three genes: the shape does not tell cells from genes."""
+    obs = pandas.DataFrame({"donor": list("aab")}, index=list("uvw"))
+    return saved(anndata.AnnData(form(SQUARE), obs, pandas.DataFrame(index=list("xyz")), dtype=np.float32), tmp_path)
+
+
+@pytest.mark.parametrize("edit", [_fixed_strings, _arrays_of_one])
+@pytest.mark.parametrize("form", [scipy.sparse.csr_matrix, scipy.sparse.csc_matrix])
+def test_the_order_of_a_square_matrix_is_that_of_the_file(tmp_path, edit, form):
+    path = square(tmp_path, form)
+    with h5py.File(path, "r+") as file:
+        edit(file)
+    assert read(path, tmp_path)[0] == [[0, 1, 7], [7, 0, 0]]
+
+
+def test_a_sparse_matrix_of_unknown_order_is_refused(tmp_path):
+    path = square(tmp_path, scipy.sparse.csc_matrix)
+    with h5py.File(path, "r+") as file:
+        file["X"].attrs["encoding-type"] = "coo_matrix"
+    assert refusal(path, tmp_path).code == "input-malformed"
+
+
+@pytest.mark.parametrize("index", [-1, 4, 2_000_000_000])
+def test_an_index_outside_of_the_matrix_is_refused(tmp_path, index):
+    path = saved(of(scipy.sparse.csr_matrix(COUNTS)), tmp_path)
+    with h5py.File(path, "r+") as file:
+        file["X/indices"][0] = index
+    assert refusal(path, tmp_path).code == "input-malformed"
+    path = hdf5(tmp_path)
+    with h5py.File(path, "r+") as file:
+        file["matrix/indices"][0] = index
+    assert code_of(InputError, read_tenx, path, tmp_path) == "input-malformed"
+
+
 def test_a_column_of_an_unknown_encoding_is_no_list_of_donors(cells, tmp_path):
     path = saved(cells, tmp_path)
     with h5py.File(path, "r+") as file:
         _later_encodings(file)
-    assert refusal(path, tmp_path, donor="new").code == "input-malformed"
+    found = refusal(path, tmp_path, donor="new")
+    assert found.code == "input-malformed" and "0 entries in 'new'" in found.sentence
 
 
 # ---- donors
@@ -228,9 +298,32 @@ def test_a_missing_donor_is_seen_in_every_type(cells, tmp_path, donors):
     assert "1 cell has no donor" in refusal(saved(cells, tmp_path), tmp_path).sentence
 
 
-@pytest.mark.parametrize("donors", [[7, 3, 9, 7, 3, 7], [7.0, 3, 9, 7, 3, 7], ["b", "a", "c", "b ", " a", "b"]])
+@pytest.mark.parametrize("donors", [[7, 3, 9, 7, 3, 7], [7.0, 3, 9, 7, 3, 7], ["b", "a", "c", "b ", " a", "b"], list("BacbAb")])
 def test_one_donor_is_one_person_however_written(cells, tmp_path, donors):
     cells.obs["donor"] = donors
+    assert read(saved(cells, tmp_path), tmp_path)[0] == BY_DONOR
+
+
+TWO_PEOPLE = {
+    "of souporcell": ["0", "1", "0/1", "0", "1", "1/0"],
+    "of demuxlet": ["SNG-a", "SNG-b", "DBL-a-b-0.500", "SNG-a", "SNG-b", "AMB-a-b-a/b"],
+    "of demuxlet, in small letters": ["a", "b", "dbl-a-b-.5", "a", "b", "amb-a-b-a/b"],
+}
+
+
+@pytest.mark.parametrize("donors", TWO_PEOPLE.values(), ids=TWO_PEOPLE)
+def test_a_cell_of_two_people_is_no_third_person(cells, tmp_path, donors):
+    cells.obs["donor"] = donors
+    found = refusal(saved(cells, tmp_path), tmp_path)
+    assert found.code == "donor-missing" and found.sentence.startswith("2 cells have no donor")
+    assert f"'{donors[2]}'" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "three"), [("7/1", "7/2", "7/3"), ("1", "1/7", "2"), ("AMB-1-001", "DBL-2", "DBL-3-7")]
+)
+def test_the_name_of_a_person_may_look_like_one_of_two(cells, tmp_path, one, two, three):
+    cells.obs["donor"] = [two, one, three, two, one, two]
     assert read(saved(cells, tmp_path), tmp_path)[0] == BY_DONOR
 
 
@@ -249,7 +342,7 @@ def test_a_declared_list_of_genes_wins(cells, tmp_path, capsys):
 @pytest.mark.parametrize(
     "content",
     [b"\xef\xbb\xbfMYC\nA1BG\n", b"\xef\xbb\xbfMYC\r\nA1BG\r\n", b"MYC\r\nA1BG", b" MYC\t\nA1BG\n\n\n",
-     gzip.compress(b"MYC\nA1BG\n")],
+     gzip.compress(b"MYC\nA1BG\n"), b'"MYC"\n"A1BG"\n'],
 )  # fmt: skip
 def test_lists_of_genes_are_read_as_programs_write_them(cells, tmp_path, content):
     genes = tmp_path / "genes.txt"
@@ -291,7 +384,7 @@ def test_versions_of_ids_are_no_other_genes(tmp_path, file, declared):
 
 def test_the_genes_of_other_versions_are_named(tmp_path, capsys):
     read(saved(of(COUNTS, ["ENSG1.4", *"bcd"]), tmp_path), tmp_path, genes=["ENSG1", "b"])
-    assert "1 gene found under another version of the id: ENSG1 is ENSG1.4." in capsys.readouterr().out
+    assert "1 gene has another version in the file: ENSG1 is ENSG1.4." in capsys.readouterr().out
 
 
 APART = {
@@ -319,7 +412,18 @@ def test_a_refusal_shows_both_nomenclatures(tmp_path):
     assert "(TP53, MYC)" in sentence and "(ENSG1, ENSG2, ENSG3 and 1 more)" in sentence
     assert "gene_column='feature_name'" in sentence
     assert read(path, tmp_path, genes=["TP53", "MYC"], gene_column="feature_name")[0] == [row[1:3] for row in BY_DONOR]
-    assert refusal(path, tmp_path, gene_column="length").code == "columns-unknown"
+    for column in ("length", "no"):
+        found = refusal(path, tmp_path, gene_column=column)
+        assert found.code == "columns-unknown" and found.sentence.endswith("such columns are: _index, feature_name.")
+    sentence = refusal(path, tmp_path, genes=["ENSG1"], gene_column="feature_name").sentence
+    assert "gene_column='_index'" in sentence
+    assert read(path, tmp_path, genes=["ENSG1"], gene_column="_index")[0] == [row[:1] for row in BY_DONOR]
+
+
+def test_a_column_named_index_is_not_the_index(tmp_path):
+    path = saved(of(COUNTS, list("abcd"), index=GENES), tmp_path)
+    assert read(path, tmp_path)[1] == list("abcd")
+    assert read(path, tmp_path, gene_column="index")[1] == GENES
 
 
 def test_a_gene_that_is_there_twice_is_not_lost(tmp_path):
@@ -328,6 +432,8 @@ def test_a_gene_that_is_there_twice_is_not_lost(tmp_path):
     for genes in (None, ["MATR3", "TP53"]):
         sentence = refusal(path, tmp_path, genes=genes).sentence
         assert "'MATR3' is there twice" in sentence and "gene_column= (there are: gene_ids)" in sentence
+    found = refusal(path, tmp_path, gene_column="kind")
+    assert "gene_column= (there are: gene_ids)" in found.sentence
     assert read(path, tmp_path, gene_column="gene_ids") == (BY_DONOR, ["E1", "E2", "E3", "E4"])
     assert read(path, tmp_path, genes=["ACTB", "TP53"])[0] == [[row[3], row[1]] for row in BY_DONOR]  # not asked for
 
@@ -450,6 +556,7 @@ TABLES = {
     "of Excel": "\ufeffbarcode;donor\r\n" + "".join(f"{b};{d}\r\n" for b, d in WHOSE.items()),
     "of vireo": "cell\tdonor_id\tprob_max\n" + "".join(f"{b}\t{d}\t1.0\n" for b, d in WHOSE.items()),
     "no header, with a byte order mark": "\ufeff" + "".join(f"{b},{d}\n" for b, d in WHOSE.items()),
+    "no header, with tabs": "".join(f"{b}\t{d}\n" for b, d in WHOSE.items()),
     "quoted": '"barcode","donor"\n' + "".join(f'"{b}","{d}"\n' for b, d in WHOSE.items()),
 }
 
@@ -472,13 +579,24 @@ def test_cells_that_the_table_does_not_name_are_left_out_and_counted(tmp_path, c
     [({b.removesuffix("-1"): d for b, d in WHOSE.items()}, "donor-missing"), (WHOSE | {BARCODES[0]: ""}, "donor-missing"),
      (WHOSE | {BARCODES[0]: "unassigned"}, "donor-missing"), ({b: b for b in BARCODES}, "donor-missing"),
      ({}, "donor-missing"), ("", "donor-missing"), ("AACA-1\n", "input-ragged"), (["a", "b"], "input-malformed"),
-     ("AACA-1,a\nAACA-1,b\n", "input-duplicate")],
+     ("AACA-1,a\nAACA-1,b\n", "input-duplicate"), ('AACA-1,"a\nAACB-1,a\nAACC-1,b\n', "input-malformed"),
+     ("<!DOCTYPE html>\n<p>a,b\n", "input-malformed"),
+     # Tables of souporcell and demuxlet: a status or a count would name people.
+     ("barcode\tstatus\tassignment\nAACA-1\tsinglet\ta\nAACB-1\tsinglet\tb\n", "input-ambiguous"),
+     ("BARCODE\tRD.TOTL\tBEST\nAACA-1\t7\tSNG-a\nAACB-1\t7\tSNG-b\n", "input-ambiguous"),
+     ("AACA-1,a,7\nAACB-1,a,8\nAACC-1,b,9\n", "input-ambiguous"),
+     ("donor,barcode\na,AACA-1\na,AACB-1\n", "input-duplicate"), ({7}, "input-malformed")],
 )  # fmt: skip
 def test_a_table_of_donors_must_be_one(tmp_path, donors, code):
     if isinstance(donors, str):
         (tmp_path / "donors.csv").write_text(donors)
         donors = tmp_path / "donors.csv"
     assert code_of(InputError, read_tenx, folder(tmp_path), tmp_path, donors=donors) == code
+
+
+def test_a_quote_that_swallows_a_table_is_refused(tmp_path):
+    (tmp_path / "donors.csv").write_text('AACA-1,"' + "a\n" * 100_000)
+    assert code_of(InputError, read_tenx, folder(tmp_path), tmp_path, donors=tmp_path / "donors.csv") == "input-malformed"
 
 
 def test_only_genes_are_counted_unless_others_are_declared(tmp_path, capsys):
@@ -505,5 +623,9 @@ def test_what_is_not_of_10x(cells, tmp_path):
     (path / "matrix.mtx.gz").unlink()
     assert code_of(NotFoundError, read_tenx, path, tmp_path) == "file-not-found"
     assert code_of(NotFoundError, read_tenx, tmp_path / "none.h5", tmp_path) == "file-not-found"
+    assert code_of(InputError, read_tenx, None, tmp_path) == "input-malformed"
+    with h5py.File(hdf5(tmp_path), "r+") as file:
+        file.copy("matrix", "mm10")
+    assert "2 matrices of 10x" in refused(InputError, read_tenx, tmp_path / "tenx.h5", tmp_path).sentence
     assert "prepare.h5ad" in refused(InputError, read_tenx, saved(cells, tmp_path), tmp_path).sentence
     assert "prepare.tenx" in refusal(hdf5(tmp_path), tmp_path).sentence

@@ -73,6 +73,19 @@ def test_pictures(tmp_path):
     np.testing.assert_array_equal(np.load(inverted.path), [255 - SMALL.ravel()])
 
 
+def test_hidden_files_are_no_people_and_folders_are_not_left_out(tmp_path):
+    folder = tmp_path / "pictures"
+    (folder / ".thumbnails").mkdir(parents=True)
+    of(SMALL).save(folder / "a.png")
+    for name in (".DS_Store", "._a.png"):
+        (folder / name).write_bytes(b"\0\0\0\1Bud1")
+    prepared = prepare.images(folder, tmp_path / "o.npy", size=(3, 2))
+    assert np.load(prepared.path).tolist() == [SMALL.ravel().tolist()]
+    (folder / "ann").mkdir()
+    found = refused(InputError, prepare.images, folder, tmp_path / "o.npy", size=(3, 2))
+    assert found.code == "input-malformed" and str(folder / "ann") in found.sentence
+
+
 EIGHT_BITS = {
     "grey": written(of(SMALL), "PNG"),
     "RGB": written(of(SMALL).convert("RGB"), "PNG"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import pathlib
 import re
 from collections.abc import Iterable, Mapping
@@ -31,7 +32,7 @@ from dpnmf.prepare._output import Path, Prepared, finish
 # An id of Ensembl or RefSeq with its version, which changes with each release of
 # the annotation. Names such as RP11-34P13.7 have no version: 34P13.8 is another gene.
 _VERSIONED = re.compile(r"((?:ENS[A-Z]*|[NX][MR]_)\d+)\.\d+")
-_INDEX = ""  # of `var`, among its columns of names
+_INDEX = "_index"  # the index of `var`; anndata allows no column of this name
 _EXPRESSION = "Gene Expression"  # type of a feature of 10x
 
 
@@ -53,7 +54,7 @@ def h5ad(
     if X holds no counts. genes: the declared list of genes, a file or names;
     None: those of the file, which must have been fixed without looking at these
     people (an annotation, not their most variable genes). Genes that the file
-    lacks are 0. gene_column: the column of `var` with the names; None: its index.
+    lacks are 0. gene_column: the column of `var` with the names; None: "_index".
     """
     h5py = needed("h5py", "python3-h5py")
     with reading(path, "an .h5ad file"), h5py.File(path) as file:
@@ -74,7 +75,11 @@ def h5ad(
         names = {_INDEX: [str(name) for name in _hdf5.column(file, var, None)]}
         names |= {name: _hdf5.column(file, var, name) for name in _hdf5.columns(file[var])}
     if cells.shape != (len(donors), len(names[_INDEX])):
-        raise InputError("input-malformed", f"{path} is damaged: its matrix has another size than `obs` and `var`.")
+        raise InputError(
+            "input-malformed",
+            f"{path} has {len(donors):,} entries in '{donor}', {counted(len(names[_INDEX]), 'gene')}, and a matrix of "
+            f"{cells.shape[0]:,} cells and {cells.shape[1]:,} genes.",
+        )
     names = {name: held for name, held in names.items() if held and all(isinstance(one, str) for one in held)}
     counts = _added_up(cells, donors, donor)
     return _finish(counts, names, genes, gene_column or _INDEX, output, flags)
@@ -97,11 +102,10 @@ def _counts(file: Any, layer: str | None) -> tuple[Any, str]:
                 print(f"{wrong[1] if wrong else 'The file has no X'}; counts are read from raw.X.")
             return matrix, var
         wrong = wrong or found
+    named = "one of its layers" if wrong is None else "the layer that has counts"
+    advice = f"; name {named} with layer= (there are: {listed})" if layers and layer is None else ""
     if wrong is None:
-        raise InputError(
-            "input-not-counts", f"The file has no X; name one of its layers with layer= (there are: {listed})."
-        )
-    advice = f"; name the layer that has counts with layer= (there are: {listed})" if layers and layer is None else ""
+        raise InputError("input-not-counts", f"The file has no X{advice}.")
     raise InputError(wrong[0], f"{wrong[1]}{advice}.")
 
 
@@ -122,8 +126,7 @@ def tenx(
     does not name are left out. genes: as of `h5ad`; None: all features of the
     type Gene Expression. gene_column: "gene_ids" (None) or "gene_symbols".
     """
-    path = pathlib.Path(path)
-    barcodes, names, cells = _tenx_folder(path) if path.is_dir() else _tenx_h5(path)
+    barcodes, names, cells = _tenx_folder(path) if is_path(path) and os.path.isdir(path) else _tenx_h5(path)
     types = names.pop("types")
     if cells.shape != (len(barcodes), len(types)):
         raise InputError(
@@ -156,25 +159,27 @@ def tenx(
 _Tenx = tuple[list[str], dict[str, list[str]], Any]  # barcodes; ids, symbols and types of features; cells x features
 
 
-def _tenx_h5(path: pathlib.Path) -> _Tenx:
-    h5py, scipy_sparse = needed("h5py", "python3-h5py"), needed("scipy.sparse", "python3-scipy")
+def _tenx_h5(path: Path) -> _Tenx:
+    h5py = needed("h5py", "python3-h5py")
     with reading(path, "an .h5 file of 10x"), h5py.File(path) as file:
         groups = [group for group in file.values() if isinstance(group, h5py.Group) and "barcodes" in group]
         if "obs" in file or len(groups) != 1:
-            raise InputError("input-malformed", f"{path} has no single matrix of 10x; prepare.h5ad reads .h5ad files.")
+            found = counted(len(groups), "matrix", "matrices")
+            raise InputError(
+                "input-malformed", f"{path} has {found} of 10x; one is needed, and prepare.h5ad reads .h5ad files."
+            )
         (group,) = groups
         places = {"gene_ids": "features/id", "gene_symbols": "features/name", "types": "features/feature_type"}
         if "features" not in group:  # Cell Ranger before 3
             places = {"gene_ids": "genes", "gene_symbols": "gene_names"}
         names = {name: _hdf5.values(file, group[place]) for name, place in places.items()}
         barcodes = _hdf5.values(file, group["barcodes"])
-        shape = tuple(group["shape"][()])[::-1]
-        cells = scipy_sparse.csr_matrix((group["data"][()], group["indices"][()], group["indptr"][()]), shape=shape)
+        cells = _hdf5.sparse(group, "csr", group["shape"][()][::-1])  # features x cells by columns
     return barcodes, {"types": [_EXPRESSION] * len(names["gene_ids"])} | names, cells
 
 
-def _tenx_folder(folder: pathlib.Path) -> _Tenx:
-    scipy_io = needed("scipy.io", "python3-scipy")
+def _tenx_folder(path: Path) -> _Tenx:
+    folder, scipy_io = pathlib.Path(path), needed("scipy.io", "python3-scipy")
 
     def found(*names: str) -> pathlib.Path:
         paths = [path for name in names for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
@@ -196,15 +201,22 @@ def _tenx_folder(folder: pathlib.Path) -> _Tenx:
 
 
 def _donor_table(donors: Path | Mapping[str, Any], barcodes: set[str]) -> dict[str, Any]:
-    """Whose each barcode is."""
+    """The donor of each barcode."""
     if not is_path(donors):
         if not isinstance(donors, Mapping):
             raise InputError("input-malformed", f"`donors` is a {type(donors).__name__}; give a file or a dict.")
         return dict(donors)
-    rows = lines("table of donors", donors)
-    delimiter = next((mark for mark in "\t;" if rows and mark in rows[0]), ",")
+    content = lines("table of donors", donors)
+    delimiter = next((mark for mark in "\t;" if content and mark in content[0]), ",")
+    with reading(donors, "a table"):
+        rows = list(csv.reader(content, delimiter=delimiter, strict=True))
+    if rows and len(rows[0]) > 2 and rows[0][1].strip() not in ("donor", "donor_id"):
+        raise InputError(
+            "input-ambiguous",
+            f"{donors} has {len(rows[0])} columns; leave the barcode and the donor, or call the second one donor_id.",
+        )
     whose: dict[str, str] = {}
-    for number, row in enumerate(csv.reader(rows, delimiter=delimiter), 1):
+    for number, row in enumerate(rows, 1):
         if not row:
             continue
         if len(row) < 2:
@@ -219,17 +231,17 @@ def _donor_table(donors: Path | Mapping[str, Any], barcodes: set[str]) -> dict[s
 
 
 def _added_up(cells: Any, donors: list[Any], role: str) -> Any:
-    """The counts of people, one in a row, from cells in rows. role: what the cells
-    call their donor."""
-    codes, people = numbered(donors, "donor-missing", "cell", role)
-    if len(people) == len(codes) > 1:
+    """The counts of people, one in a row (csr), from cells in rows. role: what the
+    cells call their donor."""
+    codes = numbered(donors, "donor-missing", "cell", role)
+    if len(set(codes)) == len(codes) > 1:
         raise InputError(
             "donor-missing",
             f"Every cell has a {role} of its own, so it names cells; name the column that has one value for all "
             "cells of a person.",
         )
-    ones = (np.ones(len(codes)), (codes, np.arange(len(codes))))
-    return needed("scipy.sparse", "python3-scipy").csr_matrix(ones) @ cells
+    csr_matrix = needed("scipy.sparse", "python3-scipy").csr_matrix
+    return csr_matrix(csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes))))) @ cells)
 
 
 def _finish(
@@ -243,8 +255,9 @@ def _finish(
     """Writes the counts of the declared genes. names: those of the counts, in each
     nomenclature of the file."""
     if gene_column not in names:
-        others = ", ".join(name for name in names if name != _INDEX) or "none"
-        raise InputError("columns-unknown", f"There is no column of gene names '{gene_column}'; there are {others}.")
+        raise InputError(
+            "columns-unknown", f"'{gene_column}' is no column of names without gaps; such columns are: {', '.join(names)}."
+        )
     held = [cleaned(name) for name in names[gene_column]]
     if genes is None:
         if (twice := repeated(held)) is not None:
@@ -253,22 +266,19 @@ def _finish(
     else:
         wanted = declared("list of genes", genes)
         counts = _arranged(counts, wanted, held, names)
-    if pathlib.Path(output).suffix == ".mtx":
-        counts = needed("scipy.sparse", "python3-scipy").coo_matrix(counts)
-        return finish(counts, output, wanted, flags)
-    return finish(counts if isinstance(counts, np.ndarray) else counts.toarray(), output, wanted, flags)
+    sparse = pathlib.Path(output).suffix == ".mtx"
+    return finish(counts if sparse else counts.toarray(), output, wanted, flags)
 
 
 def _twice(gene: str, held: list[str], names: dict[str, list[str]]) -> InputError:
     """No column of a gene that is there twice may be lost."""
-    unique = [name for name, column in names.items() if name != _INDEX and column != held and repeated(column) is None]
+    unique = [name for name, column in names.items() if column != held and repeated(column) is None]
     advice = f", or use other names with gene_column= (there are: {', '.join(unique)})" if unique else ""
     return InputError("features-mismatch", f"The gene '{gene}' is there twice; make the names unique{advice}.")
 
 
 def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, list[str]]) -> Any:
     """The columns of the wanted genes, in their order; 0 where the file has none."""
-    scipy_sparse = needed("scipy.sparse", "python3-scipy")
     exact, by_id = _places(held), _places([_without_version(name) for name in held])
     found = [exact.get(name, by_id.get(_without_version(name), [])) for name in wanted]
     missing = [name for name, places in zip(wanted, found) if not places]
@@ -286,10 +296,10 @@ def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, 
         raise InputError("features-mismatch", "Two ids in the list of genes differ only in their version.")
     other = [f"{wanted[column]} is {held[place]}" for place, column in pairs if wanted[column] != held[place]]
     if other:
-        print(f"{counted(len(other), 'gene')} found under another version of the id: {examples(other)}.")
+        print(f"{counted(len(other), 'gene has', 'genes have')} another version in the file: {examples(other)}.")
     report_missing(missing, len(wanted), "genes", "in the file")
-    move = scipy_sparse.csc_matrix((np.ones(len(pairs)), tuple(zip(*pairs))), shape=(len(held), len(wanted)))
-    return (scipy_sparse.csc_matrix(counts) @ move).tocsr()
+    ones = (np.ones(len(pairs)), tuple(zip(*pairs)))
+    return counts @ needed("scipy.sparse", "python3-scipy").csr_matrix(ones, shape=(len(held), len(wanted)))
 
 
 def _without_version(name: str) -> str:

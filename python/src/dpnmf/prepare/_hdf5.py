@@ -18,15 +18,20 @@ def _is_group(node: Any) -> bool:
     return hasattr(node, "keys")
 
 
+def _attribute(node: Any, name: str, otherwise: Any) -> list[Any]:
+    """An attribute as a list; R writes one of a single entry as a scalar."""
+    return _plain(np.ravel(node.attrs.get(name, otherwise)))
+
+
 def _index_of(frame: Any) -> str:
     names = list(frame) if _is_group(frame) else frame.dtype.names
-    return str(frame.attrs.get("_index", "_index" if "_index" in names else "index"))
+    return str(_attribute(frame, "_index", "_index" if "_index" in names else "index")[0])
 
 
 def columns(frame: Any) -> list[str]:
     """The names of the columns of `obs` or `var`, without the index."""
-    names = frame.attrs.get("column-order", list(frame)) if _is_group(frame) else frame.dtype.names
-    return [str(name) for name in names if name not in (_index_of(frame), "__categories")]
+    names = _attribute(frame, "column-order", list(frame)) if _is_group(frame) else frame.dtype.names
+    return [name for name in names if name not in (_index_of(frame), "__categories")]
 
 
 def column(file: Any, frame: str, name: str | None) -> list[Any]:
@@ -63,18 +68,27 @@ def _plain(array: Any) -> list[Any]:
 
 def has_matrix(file: Any, place: str) -> bool:
     """Returns whether there is a matrix, and not the note that there is none."""
-    return place in file and file[place].attrs.get("encoding-type") != "null"
+    return place in file and _attribute(file[place], "encoding-type", "array") != ["null"]
 
 
 def matrix(file: Any, place: str) -> Any:
     """A dense array, or a scipy matrix by rows or columns."""
-    scipy_sparse = needed("scipy.sparse", "python3-scipy")
     node = file[place]
     if not _is_group(node):
         if len(node.shape) != 2:
             raise InputError("input-malformed", f"{place} is not a matrix.")
         return node[()]
-    kind = str(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format")))
-    shape = tuple(node.attrs.get("shape", node.attrs.get("h5sparse_shape")))
-    compressed = scipy_sparse.csc_matrix if kind.startswith("csc") else scipy_sparse.csr_matrix
-    return compressed((node["data"][()], node["indices"][()], node["indptr"][()]), shape=shape)
+    (kind,) = _attribute(node, "encoding-type", node.attrs.get("h5sparse_format"))
+    return sparse(node, str(kind), node.attrs.get("shape", node.attrs.get("h5sparse_shape")))
+
+
+def sparse(node: Any, kind: str, shape: Any) -> Any:
+    """The scipy matrix of a group of three arrays. kind: csr (by rows) or csc, and
+    perhaps more letters."""
+    scipy_sparse = needed("scipy.sparse", "python3-scipy")
+    compressed = {"csr": scipy_sparse.csr_matrix, "csc": scipy_sparse.csc_matrix}.get(kind[:3])
+    if compressed is None:
+        raise InputError("input-malformed", f"{node.name} is a sparse matrix of an unknown kind ({kind}).")
+    found = compressed((node["data"][()], node["indices"][()], node["indptr"][()]), shape=tuple(shape))
+    found.check_format()  # scipy computes with an index outside of the matrix
+    return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
-import numbers
 import os
 import pathlib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
@@ -24,14 +24,21 @@ _NOBODY = frozenset(
     + ["ambiguous", "doublet", "multiplet", "negative", "pooled", "unassigned"]
 )
 
-# First bytes of files of other kinds, in small letters.
+# Cells of two people, as demuxlet names them.
+_OF_TWO = re.compile(r"dbl-.+-0?\.\d+|amb-.+/.+")
+
+# First bytes of files of other kinds, in small letters. _NO_LINES are of texts.
 _LFS = b"version https://git-lfs"
+_NO_LINES = (_LFS, b"<!doctype html", b"<html")
 _KINDS = {
     b"\x1f\x8b": "a gzip file; unpack it",
     b"bzh": "a bzip2 file; unpack it",
     b"\xfd7zxz": "an xz file; unpack it",
     b"\x28\xb5\x2f\xfd": "a zstd file; unpack it",
     b"pk\x03\x04": "a ZIP archive or an Excel file",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Excel file; save it as .xlsx without a password",
+    b"\xff\xfe": "text in UTF-16; save it in UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it in UTF-8",
     b"\x89hdf": "an HDF5 file",
     b"par1": "a Parquet file",
     b"<!doctype html": "a page of the web; download the file itself",
@@ -55,7 +62,7 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     """Turns whatever a library raises at a file into one sentence."""
     try:
         yield
-    except DpnmfError:
+    except (DpnmfError, MemoryError):
         raise
     except FileNotFoundError:
         raise NotFoundError("file-not-found", f"There is no file {path}.") from None
@@ -96,7 +103,7 @@ def lines(what: str, source: Path | Iterable[str]) -> list[str]:
         return _texts(what, source)
     with reading(source, "text in UTF-8"):
         held = pathlib.Path(source).read_bytes()
-        if held.startswith(_LFS):
+        if held[:32].lower().startswith(_NO_LINES):
             raise ValueError("no lines of data")
         content = (gzip.decompress(held) if held.startswith(b"\x1f\x8b") else held).decode("utf-8-sig")
     if "\0" in content:
@@ -108,27 +115,29 @@ def lines(what: str, source: Path | Iterable[str]) -> list[str]:
 
 
 def listed(what: str, source: Any) -> list[Any]:
-    if not hasattr(source, "__iter__") or hasattr(source, "columns") or isinstance(source, dict):
+    if not hasattr(source, "__iter__") or hasattr(source, "columns") or isinstance(source, (dict, set, frozenset)):
         raise InputError("input-malformed", f"The {what} is a {type(source).__name__}; give a file or a list.")
     return list(source)
 
 
 def _texts(what: str, source: Any) -> list[str]:
     texts = listed(what, source)
-    if missing := sum(not isinstance(t, str) and person(t) is None for t in texts):
+    odd = [text for text in texts if not isinstance(text, str)]
+    if missing := sum(person(one) is None for one in odd):
         entries = counted(missing, "missing entry", "missing entries")
         raise InputError("input-malformed", f"The {what} has {entries}; remove them.")
-    odd = next((t for t in texts if not isinstance(t, str)), None)
-    if odd is not None:
-        raise InputError("input-malformed", f"The {what} holds {odd!r:.40}, which is no text.")
+    if odd:
+        raise InputError("input-malformed", f"The {what} holds {odd[0]!r:.40}, which is no text.")
     return texts
 
 
 def declared(what: str, source: Path | Iterable[str]) -> list[str]:
     """Different, non-empty names."""
     names = [cleaned(line) for line in lines(what, source)]
-    while is_path(source) and names and not names[-1]:
-        names.pop()
+    if is_path(source):
+        names = [name.strip('"') for name in names]  # R writes quotes
+        while names and not names[-1]:
+            names.pop()
     if not names or "" in names:
         raise InputError("features-missing", f"The {what} is empty or has an empty line.")
     if (twice := repeated(names)) is not None:
@@ -179,24 +188,32 @@ def problem(matrix: Any, what: str, counts: bool) -> tuple[str, str] | None:
 
 
 def person(value: Any) -> str | None:
-    """The id of a person as text; None if the value names nobody. 7, 7.0 and " 7"
-    are one person, so that no spelling makes two of one."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
-        value = int(value)
-    name = " ".join(str(value).split())
-    return None if name.casefold() in _NOBODY else name
+    """The id of a person; None if the value names nobody. Blanks, capitals, forms of
+    an accent and leading zeros (7, "007", 7.0) make no other person, as in an import."""
+    name = unicodedata.normalize("NFC", cleaned(str(value)).casefold())
+    if name in _NOBODY or _OF_TWO.fullmatch(name):
+        return None
+    whole = re.fullmatch(r"0*(\d+)(\.0*)?", name)
+    return whole[1] if whole else name
 
 
-def numbered(values: Iterable[Any], code: str, one: str, role: str) -> tuple[list[int], list[str]]:
-    """For each value the number of its person, and the people in order. Refuses
-    values that name nobody: `one`, such as a cell, lacks its `role`."""
+def numbered(values: Iterable[Any], code: str, one: str, role: str) -> list[int]:
+    """For each value the number of its person, in the order of the ids. Refuses
+    values that name nobody, or two of the people (souporcell's 0/1): `one`, such as
+    a cell, lacks its `role`."""
     values = list(values)
-    ids = [person(value) for value in values]
-    if missing := [value for value, name in zip(values, ids) if name is None]:
+    ids = {text: person(text) for text in {str(value) for value in values}}
+    alone = {name for name in ids.values() if name is not None and "/" not in name}
+    nobody = {text for text, name in ids.items() if name is None or ("/" in name and alone >= {*name.split("/")})}
+    if missing := [value for value in values if str(value) in nobody]:
         words = sorted({f"'{value}'" for value in missing if isinstance(value, str) and value.strip()})
         found = f" (found: {examples(words)})" if words else ""
         lacking = counted(len(missing), f"{one} has", f"{one}s have")
         raise InputError(code, f"{lacking} no {role}; remove them or find out whose they are{found}.")
-    people = sorted({name for name in ids if name is not None})
-    order = {name: n for n, name in enumerate(people)}
-    return [order[name] for name in ids if name is not None], people
+    ways: dict[str | None, list[str]] = {}
+    for text in sorted(ids):
+        ways.setdefault(ids[text], []).append(text)
+    if several := [" = ".join(texts) for texts in ways.values() if len(texts) > 1]:
+        print(f"{counted(len(several), 'person has', 'people have')} several spellings: {examples(several)}.")
+    order = {name: n for n, name in enumerate(sorted(map(str, ways)))}
+    return [order[str(ids[str(value)])] for value in values]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import tempfile
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
 
 import numpy as np
 
@@ -17,6 +19,12 @@ from dpnmf.errors import InputError, NotFoundError, UnavailableError
 Path = str | os.PathLike[str]
 
 _PLACEHOLDERS = {"name": "NAME", "population": "POPULATION", "epsilon": "EPSILON", "delta": "DELTA", "data_dir": "DIR"}
+
+# Headers of lists: item_id, Gene Name, hgnc.symbol.
+_HEADER = re.compile(
+    r".*ids?|.*names?|.*symbols?|.*genes?|0|x|v1|ensembl|hgnc|hugo|identifier|probe|vocabulary"
+    r"|(column|feature|item|label|term|title|token|variable|word)s?"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +60,7 @@ def finish(matrix: Any, output: Path, names: Sequence[str] | None, flags: dict[s
     if names is not None:
         names_path = path.with_suffix(".names.txt")
         with _replacing(names_path) as file:
-            file.write("".join(f"{name}\n" for name in names).encode())
+            file.write(_lines_of(names).encode())
     with _replacing(path) as file:
         if sparse:
             entries = matrix.tocoo()
@@ -68,28 +76,32 @@ def finish(matrix: Any, output: Path, names: Sequence[str] | None, flags: dict[s
     return prepared
 
 
-class _replacing:
+def _lines_of(names: Sequence[str]) -> str:
+    """A list of names; below a header and in quotes if an import could take its first
+    name for a header or a comment, or one of them for several fields."""
+    if (
+        _HEADER.fullmatch(names[0].lower())
+        or names[0].startswith("#")
+        or names[-1].isdecimal()
+        or any(mark in name for name in names for mark in ',;"')
+    ):
+        names = ["feature"] + ['"' + name.replace('"', '""') + '"' for name in names]
+    return "".join(f"{name}\n" for name in names)
+
+
+@contextlib.contextmanager
+def _replacing(path: pathlib.Path) -> Iterator[IO[bytes]]:
     """A file that replaces `path` when all of it is written; mode 0600."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self._path = path
-        try:
-            descriptor, self._temporary = tempfile.mkstemp(dir=path.parent)
-        except OSError as error:
-            raise NotFoundError("directory-not-found", f"{path} cannot be written ({error.strerror}).") from None
-        self._file = os.fdopen(descriptor, "wb")
-
-    def __enter__(self) -> Any:
-        return self._file
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        try:
-            self._file.close()
-            if kind is None:
-                os.replace(self._temporary, self._path)
-                return
-        except OSError as last:
-            error = last
-        os.unlink(self._temporary)
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+    except OSError as error:
+        raise NotFoundError("directory-not-found", f"{path} cannot be written ({error.strerror}).") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException as error:
+        os.unlink(temporary)
         if isinstance(error, OSError):
-            raise UnavailableError("storage-failed", f"{self._path} cannot be written ({error.strerror}).") from None
+            raise UnavailableError("storage-failed", f"{path} cannot be written ({error.strerror}).") from None
+        raise

@@ -27,10 +27,10 @@ def images(
 ) -> Prepared:
     """Pictures as rows of grey values, 0 to 255, row by row; one for each person.
 
-    source: a directory, whose files are read in the order of their names, or
-    paths. size: the declared width and height, to which all are scaled. invert:
-    dark pixels get large values. 16 bits are scaled to 8, what is transparent
-    stands on white, and pictures are turned as their camera was (EXIF).
+    source: a directory, whose files (without hidden ones) are read in the order of
+    their names, or paths. size: the declared width and height, to which all are
+    scaled. invert: dark pixels get large values. 16 bits are scaled to 8, what is
+    transparent stands on white, and pictures are turned as their camera was (EXIF).
     """
     PIL_Image = needed("PIL.Image", "python3-pil")
     width, height = _checked(size)
@@ -38,7 +38,7 @@ def images(
         folder = pathlib.Path(source)
         if not folder.is_dir():
             raise NotFoundError("directory-not-found", f"There is no directory {folder}.")
-        paths = sorted(p for p in folder.iterdir() if p.is_file())
+        paths = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     else:
         paths = listed("list of pictures", source)
         if odd := [path for path in paths if not is_path(path)]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import decimal
 import numbers
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpnmf.errors import InputError
-from dpnmf.prepare._input import cleaned, declared, listed, needed, problem, reading
+from dpnmf.prepare._input import cleaned, declared, listed, needed, person, problem, reading, repeated
 from dpnmf.prepare._output import Path, Prepared, finish
+
+# Names of columns that say whose a row is.
+_PEOPLE = re.compile(
+    r"(author|client|customer|donor|member|mrn|participant|patient|person|subject|user)([ _.-]?(id|name|no|number))?"
+)
 
 
 def table(frame: Any, output: Path, *, columns: Sequence[str], **flags: Any) -> Prepared:
@@ -28,9 +34,22 @@ def table(frame: Any, output: Path, *, columns: Sequence[str], **flags: Any) -> 
             raise InputError("columns-unknown", f"The table has no column '{name}'; it has {', '.join(map(str, held))}.")
         if held.count(name) > 1:
             raise InputError("features-mismatch", f"The table has the column '{name}' twice; give them different names.")
+    for place, name in enumerate(held):
+        if name not in columns and _PEOPLE.fullmatch(str(name).casefold()):
+            _check_rows(str(name), frame.iloc[:, place])
     names = declared("list of columns", [str(name) for name in columns])
     values = np.column_stack([_numbers(frame[name], f"Column '{name}'") for name in columns])
     return finish(values, output, names, flags)
+
+
+def _check_rows(name: str, ids: Iterable[Any]) -> None:
+    """Refuses a person in two rows: the guarantee would be for each row alone."""
+    if (twice := repeated(one for one in map(person, ids) if one is not None)) is not None:
+        raise InputError(
+            "input-duplicate",
+            f"The column '{name}' has {twice} twice, and a row must be a person: add up the rows of each person, or take "
+            "the column out if it does not name people.",
+        )
 
 
 def _numbers(column: Any, what: str) -> npt.NDArray[np.float64]:
@@ -60,7 +79,8 @@ def parquet(path: Path, output: Path, *, columns: Sequence[str], **flags: Any) -
 
 def xlsx(path: Path, output: Path, *, columns: Sequence[str], sheet: str | None = None, **flags: Any) -> Prepared:
     """The named columns of an Excel file, one row for each person. The first row
-    of the sheet has the names. sheet: None if there is only one."""
+    that is not empty has the names. Formulas have the values that Excel saved.
+    sheet: None if there is only one."""
     openpyxl, pandas = needed("openpyxl", "python3-openpyxl"), needed("pandas", "python3-pandas")
     with reading(path, "an .xlsx file"):
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -74,12 +94,15 @@ def xlsx(path: Path, output: Path, *, columns: Sequence[str], sheet: str | None 
         chosen.reset_dimensions()  # programs write wrong ones
         rows = [list(row) for row in chosen.iter_rows(values_only=True)]
         book.close()
-    while rows and all(entry is None for entry in rows[-1]):
-        rows.pop()
+    for end in (0, -1):
+        while rows and all(entry is None for entry in rows[end]):
+            rows.pop(end)
     if len(rows) < 2:
         raise InputError("input-empty", f"{path} has no row of names and a row for each person below it.")
     width = max(map(len, rows))
     header, *people = [row + [None] * (width - len(row)) for row in rows]
     names = ["" if name is None else cleaned(str(name)) for name in header]
     frame = pandas.DataFrame(people, columns=names, dtype=object)
+    if not isinstance(columns, str):  # `table` refuses that
+        columns = [cleaned(str(name)) for name in listed("list of columns", columns)]
     return table(frame, output, columns=columns, **flags)

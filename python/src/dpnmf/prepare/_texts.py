@@ -23,6 +23,10 @@ from dpnmf.prepare._input import (
 )
 from dpnmf.prepare._output import Path, Prepared, finish
 
+# \w lacks the vowel signs of Hindi, Arabic and other scripts.
+_MARKS = "".join(c for c in map(chr, range(0x10000)) if unicodedata.category(c)[0] == "M")
+_WORD = re.compile(rf"\w+(?:[{_MARKS}]\w*)*")
+
 
 def text(
     texts: Path | Iterable[str],
@@ -37,8 +41,8 @@ def text(
     texts: a file with one text a line (lines end with \n, and other separators are
     part of the text), or the texts. people: whose each text is, in a file or a
     list; the counts of all texts of a person are added. None: each text is of
-    another person. Words are runs of letters, digits and `_`; capitals do not
-    count.
+    another person. Words are runs of letters (with their marks), digits and `_`;
+    capitals do not count.
     """
     scipy_sparse = needed("scipy.sparse", "python3-scipy")
     documents = lines("list of texts", texts)
@@ -76,11 +80,11 @@ def _rows(documents: list[str], people: Path | Iterable[Any] | None) -> list[int
     authors = lines("list of people", people) if is_path(people) else listed("list of people", people)
     if len(authors) != len(documents):
         raise InputError("users-mismatch", f"There are {len(documents)} texts and {len(authors)} people; give one for each.")
-    return numbered(authors, "users-mismatch", "text", "person")[0]
+    return numbered(authors, "users-mismatch", "text", "person")
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", _normal(text))
+    return _WORD.findall(_normal(text))
 
 
 def _normal(text: str) -> str:
