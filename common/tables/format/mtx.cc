@@ -1,7 +1,10 @@
 // Matrix Market files (NIST): coordinate (a sparse matrix) and array (a dense
-// one); real, integer or pattern; general symmetry.
+// one); real, integer or pattern; general, or symmetric with the entries of one
+// triangle.
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,17 +22,23 @@ namespace {
 
 class MatrixMarketReader {
  public:
-  explicit MatrixMarketReader(InputFile* input) : input_(*input) {}
+  MatrixMarketReader(InputFile* input, const LoadOptions& options)
+      : input_(*input), options_(options) {}
 
   absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
     DPNMF_RETURN_IF_ERROR(ReadBanner());
     DPNMF_RETURN_IF_ERROR(ReadSizes());
+    if (options_.table != nullptr) {
+      return coordinate_ ? ReadTable(users_are_rows)
+                         : ReadArray<double>(users_are_rows);
+    }
     return coordinate_ ? ReadCoordinates(users_are_rows)
-                       : ReadArray(users_are_rows);
+                       : ReadArray<float>(users_are_rows);
   }
 
  private:
-  // %%MatrixMarket matrix coordinate|array real|integer|pattern general
+  // %%MatrixMarket matrix coordinate|array real|integer|pattern
+  // general|symmetric
   absl::Status ReadBanner() {
     std::string_view line;
     DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
@@ -60,10 +69,11 @@ class MatrixMarketReader {
           "input-malformed", 4,
           "the field must be real, integer or (coordinate only) pattern");
     }
-    if (words[4] != "general") {
+    symmetric_ = words[4] == "symmetric";
+    if (!symmetric_ && words[4] != "general") {
       return input_.Refuse(
           "input-malformed", 5,
-          "the symmetry must be general; write out all entries");
+          "the symmetry must be general or symmetric; write out all entries");
     }
     return absl::OkStatus();
   }
@@ -113,7 +123,13 @@ class MatrixMarketReader {
     }
     rows_ = sizes[0];
     columns_ = sizes[1];
-    count_ = coordinate_ ? sizes[2] : rows_ * columns_;
+    if (symmetric_ && rows_ != columns_) {
+      return input_.Refuse("input-malformed", 2,
+                           "a symmetric matrix has as many columns as rows");
+    }
+    count_ = coordinate_  ? sizes[2]
+             : symmetric_ ? rows_ * (rows_ + 1) / 2
+                          : rows_ * columns_;
     return absl::OkStatus();
   }
 
@@ -156,9 +172,18 @@ class MatrixMarketReader {
                                       " is not in 1 to ", extent));
   }
 
-  absl::StatusOr<float> ReadValue(std::size_t field) const {
-    float entry = 0;
-    if (const auto problem = ParseEntry(fields_[field], &entry)) {
+  std::optional<EntryProblem> Parse(std::string_view text, float* entry) const {
+    return ParseEntry(text, entry);
+  }
+  std::optional<EntryProblem> Parse(std::string_view text,
+                                    double* number) const {
+    return ParseNumber(text, !options_.table->negative, number);
+  }
+
+  template <typename Entry>
+  absl::StatusOr<Entry> ReadValue(std::size_t field) const {
+    Entry entry = 0;
+    if (const auto problem = Parse(fields_[field], &entry)) {
       return input_.Refuse(problem->code, field + 1, problem->sentence);
     }
     return entry;
@@ -171,34 +196,84 @@ class MatrixMarketReader {
       DPNMF_ASSIGN_OR_RETURN(const std::int32_t column, ReadIndex(1, columns_));
       float value = 1;
       if (!pattern_) {
-        DPNMF_ASSIGN_OR_RETURN(value, ReadValue(2));
+        DPNMF_ASSIGN_OR_RETURN(value, ReadValue<float>(2));
       }
-      entries.push_back({.feature = users_are_rows ? column : row,
-                         .user = users_are_rows ? row : column,
-                         .value = value,
-                         .line = LineForMessages(input_)});
+      const SparseEntry entry = {.feature = users_are_rows ? column : row,
+                                 .user = users_are_rows ? row : column,
+                                 .value = value,
+                                 .line = LineForMessages(input_)};
+      entries.push_back(entry);
+      if (symmetric_ && row != column) {
+        entries.push_back(entry);
+        std::swap(entries.back().feature, entries.back().user);
+      }
       return absl::OkStatus();
     }));
     return AssembleSparse(input_, entries, users_are_rows ? columns_ : rows_,
                           users_are_rows ? rows_ : columns_);
   }
 
-  // Column after column.
+  // Coordinates as a full matrix.
+  absl::StatusOr<LoadedMatrix> ReadTable(bool users_are_rows) {
+    constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 31;
+    if (rows_ > kMostEntries / columns_) {
+      return input_.Refuse("input-too-large", 1,
+                           absl::StrCat("at most ", kMostEntries,
+                                        " entries are supported here"));
+    }
+    constexpr double kNotRead = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> numbers(rows_ * columns_, kNotRead);
+    const auto place = [&](std::int32_t row, std::int32_t column) -> double& {
+      return numbers[static_cast<std::uint64_t>(column) * rows_ +
+                     static_cast<std::uint64_t>(row)];
+    };
+    DPNMF_RETURN_IF_ERROR(ForEachLine(pattern_ ? 2 : 3, [&]() -> absl::Status {
+      DPNMF_ASSIGN_OR_RETURN(const std::int32_t row, ReadIndex(0, rows_));
+      DPNMF_ASSIGN_OR_RETURN(const std::int32_t column, ReadIndex(1, columns_));
+      double value = 1;
+      if (!pattern_) {
+        DPNMF_ASSIGN_OR_RETURN(value, ReadValue<double>(2));
+      }
+      if (!std::isnan(place(row, column))) {
+        return input_.Refuse("input-duplicate", 1,
+                             "this entry is also in a line before; keep one of "
+                             "them");
+      }
+      place(row, column) = value;
+      if (symmetric_) place(column, row) = value;
+      return absl::OkStatus();
+    }));
+    for (double& number : numbers)
+      if (std::isnan(number)) number = 0;
+    return DenseOfRows(std::move(numbers), columns_, rows_, !users_are_rows);
+  }
+
+  // Column after column; of a symmetric matrix from the diagonal on.
+  template <typename Entry>
   absl::StatusOr<LoadedMatrix> ReadArray(bool users_are_rows) {
-    std::vector<float> values;
+    std::vector<Entry> values;
     DPNMF_RETURN_IF_ERROR(ForEachLine(1, [&]() -> absl::Status {
-      DPNMF_ASSIGN_OR_RETURN(const float value, ReadValue(0));
+      DPNMF_ASSIGN_OR_RETURN(const Entry value, ReadValue<Entry>(0));
       values.push_back(value);
       return absl::OkStatus();
     }));
+    if (symmetric_) {
+      const std::vector<Entry> triangle =
+          std::exchange(values, std::vector<Entry>(rows_ * columns_));
+      for (std::uint64_t j = 0, at = 0; j < columns_; ++j)
+        for (std::uint64_t i = j; i < rows_; ++i)
+          values[j * rows_ + i] = values[i * rows_ + j] = triangle[at++];
+    }
     // Column-major rows x columns is row-major columns x rows.
     return DenseOfRows(std::move(values), columns_, rows_, !users_are_rows);
   }
 
   InputFile& input_;
+  const LoadOptions& options_;
   std::vector<std::string_view> fields_;  // of the current line
   bool coordinate_ = false;
   bool pattern_ = false;
+  bool symmetric_ = false;
   std::uint64_t rows_ = 0, columns_ = 0, count_ = 0;
 };
 
@@ -209,8 +284,9 @@ extern const InputFormat kMtxFormat = {
     .title = "Matrix Market",
     .extension = ".mtx",
     .signature = "%%MatrixMarket",
-    .read = [](InputFile* input, bool users_are_rows, const LoadOptions&) {
-      return MatrixMarketReader(input).Read(users_are_rows);
+    .read = [](InputFile* input, bool users_are_rows,
+               const LoadOptions& options) {
+      return MatrixMarketReader(input, options).Read(users_are_rows);
     }};
 
 }  // namespace dpnmf
