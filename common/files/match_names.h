@@ -9,7 +9,7 @@
 namespace dpnmf {
 
 struct NameMatch {
-  // Of each known name the index of its partner in the file; -1: none.
+  // Index in the file of each known name's partner; -1: none.
   std::vector<std::ptrdiff_t> places;
   std::size_t found = 0;  // known names with a partner
   // A known name and its partner, "visits (VISITS)", for those that are spelled

@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/files/input_file.h"
-#include "common/files/refused_lines.h"
+#include "common/tables/refused_lines.h"
 
 namespace dpnmf {
 

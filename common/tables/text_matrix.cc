@@ -719,7 +719,7 @@ class TextMatrixReader {
   // A column that the header calls an id is not read as data on a guess. The
   // header is nobody's row, so no person decides this.
   absl::Status CheckHeaderOfEntries() const {
-    // Of a table in rows, names or the number of features tell it.
+    // Names or the number of features tell the ids of a table in rows.
     if (LayoutIsDeclared() || (options_.table != nullptr && users_are_rows_))
       return absl::OkStatus();
     const std::vector<std::string> header = HeaderOfEntries();

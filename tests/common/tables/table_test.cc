@@ -118,7 +118,7 @@ TEST(LoadTable, ReadsNamesOfFeaturesAndPeople) {
        kColumns,
        {"x, \"1\"", "y", "z"},
        ab},
-      // Of two columns of labels the first without repetitions, else both.
+      // Two columns of labels: the first without repetitions, else both.
       {"p.csv", "kind,name,a,b\nk,x,1,4\nk,y,2,5.5\nl,z,3,0\n", kColumns, kXyz,
        ab},
       {"p.csv",
@@ -269,7 +269,7 @@ TEST(LoadTable, AdvisesNoFlagOfAnImport) {
   }
 }
 
-// What `dpnmf` writes comes back bit for bit, and a moment below 0.
+// A file of `dpnmf model` comes back bit for bit, and a moment below 0.
 TEST(LoadTable, KeepsDoublesAndNegativeNumbers) {
   const Scratch scratch;
   const std::vector<double> numbers = {0.1, -1e-300, 1.0 / 3, 1e30};
