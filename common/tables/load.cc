@@ -141,10 +141,11 @@ absl::Status WithoutFlags(const absl::Status& refused) {
     if (advice != sentence.npos) sentence.resize(advice);
   }
   if (sentence.size() == refused.message().size()) return refused;
-  return Refusal(refused.code(), ReasonCode(refused),
-                 absl::StrCat(sentence,
-                              "; write it as .npy, or as .csv with one line of "
-                              "names above the numbers."));
+  return Refusal(
+      refused.code(), ReasonCode(refused),
+      absl::StrCat(sentence,
+                   "; write it as .npy, or as .csv with commas between the "
+                   "fields and one line of names above the numbers."));
 }
 
 }  // namespace

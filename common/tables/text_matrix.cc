@@ -147,6 +147,9 @@ class TextMatrixReader {
 
   // The columns of a table that are entries, and those that name its rows.
   absl::Status FixTable() {
+    // The separator is another one.
+    if (label_columns_ >= width_) return absl::OkStatus();
+    if (!guessed_) words_only_ = 0;  // the header tells labels
     const auto id = FindNamesByHeader(header_);
     if (users_are_rows_ && !header_.empty() &&
         !options_.table->feature_names.empty())
@@ -184,8 +187,7 @@ class TextMatrixReader {
       if (place >= 0) chosen.insert(above[static_cast<std::size_t>(place)]);
     if (chosen.empty()) {
       above.erase(above.begin(),
-                  above.begin() + static_cast<std::ptrdiff_t>(
-                                      std::min(label_columns_, above.size())));
+                  above.begin() + static_cast<std::ptrdiff_t>(label_columns_));
       return input_.RefuseAt("features-mismatch", 0, 0,
                              NoNameFound(options_.table->feature_names, above));
     }

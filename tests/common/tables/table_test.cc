@@ -109,6 +109,11 @@ TEST(LoadTable, ReadsNamesOfFeaturesAndPeople) {
       {"p.tsv", "a\tb\n\"x\"\t1\t4\n\"y\"\t2\t5.5\n\"z\"\t3\t0\n", kColumns,
        kXyz, ab},
       {"p.csv",
+       "feature,a,b\nx,1,4\n7,2,5.5\nz,3,0\n",
+       kColumns,
+       {"x", "7", "z"},
+       ab},
+      {"p.csv",
        "feature,a,b\n7,1,4\n8,2,5.5\n9,3,0\n",
        kColumns,
        {"7", "8", "9"},
@@ -253,7 +258,8 @@ TEST(LoadTable, AdvisesNoFlagOfAnImport) {
       {"p.csv", "0,1,2\n3,4,5\n", "input-ambiguous",
        "the first line is 0 to 2"},
       {"p.csv", "a,1,2\nb,4,5\n", "input-ambiguous", "'a' is not a number"},
-      {"p.csv", "name,x\na,1\n5,2\n", "input-ambiguous", "the number '5'"},
+      {"p.csv", "x\ty\n1\t2\n", "input-not-a-number",
+       "; write it as .npy, or as .csv with commas between the fields"},
       {"p.csv", "x,y\n1,two\n", "input-not-a-number", "'two' is not a number"},
       {"p.csv", "x,y\n1,-2\n", "input-negative", "column 2: the entry -2"},
       {"p.csv", "x,y\n1,2\n3\n", "input-ragged", "line 3"},
@@ -261,8 +267,9 @@ TEST(LoadTable, AdvisesNoFlagOfAnImport) {
   };
   for (const auto& one : cases) {
     const Scratch scratch;
-    const absl::Status status =
-        LoadTable(scratch.Write(one.file, one.text), kRows).status();
+    const absl::Status status = LoadTable(scratch.Write(one.file, one.text),
+                                          kRows, {.feature_names = {"x", "y"}})
+                                    .status();
     EXPECT_EQ(ReasonCode(status), one.code) << one.text;
     EXPECT_THAT(std::string(status.message()),
                 testing::AllOf(HasSubstr(one.sentence), Not(HasSubstr("--"))));
