@@ -216,6 +216,11 @@ absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
   if (!options.feature_names.empty() && !table->feature_names.empty()) {
     DPNMF_RETURN_IF_ERROR(
         PlaceFeatures(*input, options.feature_names, &*table));
+  } else if (!users_are_rows &&
+             MatchNames(options.feature_names, table->ids).found > 0) {
+    return input->RefuseAt(
+        "features-mismatch", 0, 0,
+        "its columns have names of features; give --users rows");
   }
   if (options.features.has_value()) {
     DPNMF_RETURN_IF_ERROR(

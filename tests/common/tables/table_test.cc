@@ -237,6 +237,10 @@ TEST(LoadTable, NeverTakesPositionsWhereBothSidesHaveNames) {
       {"x,y,z,y\n1,2,3,4\n", kRows, "it has 'y' twice"},
       {"feature,a\nx,1\ny,2\nz,3\nx,4\n", kColumns, "it has 'x' twice"},
       {"1,2,3,4\n", kRows, "it has 4 features, not 3"},
+      {"x,y,z\n1,2,3\n4,5,6\n7,8,9\n", kColumns,
+       "its columns have names of features; give --users rows"},
+      {",a,b,c\nx,1,2,3\ny,4,5,6\nz,7,8,9\n", kRows, "none of its names"},
+      {"\"x\" , y ,\t\"w\"\n1,2,3\n", kRows, "it lacks 'z'"},
       {"patient,a,b\n1,2,3\n", kRows, "none of its names"},
   };
   for (const auto& one : cases) {
