@@ -18,8 +18,8 @@ test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
 ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev lld ccache)
 python=(python3-grpcio python3-protobuf python3-numpy python3-matplotlib python3-hatchling python3-venv
   python3-pip protobuf-compiler protobuf-compiler-grpc)
-python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil python3-anndata python3-nbclient
-  python3-nbconvert python3-ipykernel)
+python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil python3-anndata python3-openpyxl
+  python3-nbclient python3-nbconvert python3-ipykernel)
 web=(chromium chromium-driver python3-selenium)
 ranks=(openmpi-bin libopenmpi-dev)
 proofs=(coq libcoq-coquelicot libcoq-interval)

@@ -27,6 +27,7 @@ case ${DPNMF_CRL:-off} in
   *) echo "DPNMF_CRL is on or off" >&2; exit 2 ;;
 esac
 
+deploy/compose.sh version >/dev/null # before anything is made
 if [ ! -e "$DPNMF_SECRETS/curator/tls.key" ]; then
   deploy/certs.sh demo "$DPNMF_SECRETS"
 elif [ -n "$DPNMF_CRL_FILE" ] && [ -e "$DPNMF_SECRETS/ca/ca.key" ]; then
@@ -51,17 +52,19 @@ chmod 600 "$allow" "$clients"
 for image in dpnmf-curator dpnmf-analyst; do
   docker image inspect "$image" >/dev/null 2>&1 || { deploy/images.sh; break; }
 done
-docker-compose up -d
+deploy/compose.sh up -d
 for service in curator analyst; do
+  health=absent
   for _ in $(seq 90); do
-    id=$(docker-compose ps -q "$service")
+    id=$(deploy/compose.sh ps -q "$service")
+    [ -n "$id" ] || break
     health=$(docker inspect -f '{{.State.Health.Status}}' "$id")
     [ "$health" != healthy ] || break
     sleep 1
   done
   if [ "$health" != healthy ]; then
     echo "$service is $health; its log:" >&2
-    docker-compose logs --tail 20 "$service" >&2
+    deploy/compose.sh logs --tail 20 "$service" >&2
     exit 1
   fi
 done

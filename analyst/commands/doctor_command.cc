@@ -18,6 +18,7 @@ ExitCode Examine(const ServeFlags& flags, const std::string& format) {
   doctor.state_dir = flags.state_dir;
   doctor.curator = flags.curator;
   doctor.federation = flags.federation;
+  doctor.use_proxy = flags.use_proxy;
   doctor.listen = flags.listen;
   doctor.tls = doctor.client_tls = flags.tls;
   if (!flags.client_ca.empty()) doctor.client_tls.ca_file = flags.client_ca;

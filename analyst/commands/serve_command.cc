@@ -45,18 +45,20 @@ absl::StatusOr<std::unique_ptr<CuratorConnection>> Connect(
     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     RunStore* store, Metrics* metrics) {
   const auto to = [&](const std::string& address) {
-    return ConnectCurator(address, credentials,
+    return ConnectCurator(address, credentials, flags.use_proxy,
                           std::chrono::seconds(flags.silence_seconds));
   };
   std::unique_ptr<CuratorConnection> all;
-  if (!flags.curator.empty()) all = to(flags.curator);
+  if (!flags.curator.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(all, to(flags.curator));
+  }
   if (!flags.federation.empty()) {
     DPNMF_ASSIGN_OR_RETURN(Federation federation,
                            ReadFederation(flags.federation));
     std::vector<std::unique_ptr<CuratorConnection>> members;
     for (const FederationMember& member : federation.members) {
       DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--federation", member.address));
-      members.push_back(to(member.address));
+      DPNMF_ASSIGN_OR_RETURN(members.emplace_back(), to(member.address));
     }
     all = FederateCurators(std::move(all), std::move(federation),
                            std::move(members));

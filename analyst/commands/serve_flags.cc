@@ -8,7 +8,7 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
   return {
       Flag("--state-dir", &flags->state_dir,
            "Directory of runs, models and mirror (made if missing)",
-           {.env = true, .required = true}),
+           {.value = "DIR", .env = true, .required = true}),
       Flag("--listen", &flags->listen,
            "HOST:PORT for clients; port 0 takes a free one",
            {.env = true, .shown = true}),
@@ -19,35 +19,41 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
       Flag("--federation", &flags->federation,
            "federation.json: curators that release their sums together, and "
            "their addresses [none]",
+           {.value = "FILE", .env = true}),
+      Flag("--use-proxy", &flags->use_proxy,
+           "Connect to curators through the HTTP proxy of the environment "
+           "(grpc_proxy, https_proxy, http_proxy, all_proxy; not for hosts in "
+           "no_proxy)",
            {.env = true}),
       Flag("--ca", &flags->tls.ca_file,
            "PEM file of the CA that signs the curator and the clients",
-           {.env = true, .required = true}),
+           {.value = "FILE", .env = true, .required = true}),
       CertificateFlag(&flags->tls.certificate_file),
       Flag("--key", &flags->tls.key_file,
            "PEM file of this server's key; only its owner may read it",
-           {.env = true, .required = true}),
+           {.value = "FILE", .env = true, .required = true}),
       Flag("--client-ca", &flags->client_ca,
-           "PEM file of the CA of clients, if it is not --ca", {.env = true}),
+           "PEM file of the CA of clients, if it is not --ca",
+           {.value = "FILE", .env = true}),
       Flag("--crl", &flags->tls.crl_file,
            "PEM file of the revocation list of --ca (and of --client-ca); once "
            "it has expired or is missing, access is denied to all peers [no "
            "list]",
-           {.env = true}),
+           {.value = "FILE", .env = true}),
       Flag("--audit-log", &flags->audit_log,
            "Audit log file, JSON lines; a request or result that cannot be "
            "recorded there is not sent [STATE_DIR/audit.jsonl]",
-           {.env = true}),
+           {.value = "FILE", .env = true}),
       MetricsListenFlag(&flags->metrics_listen),
       Flag("--clients", &flags->clients,
            "JSON file of those who may connect, and their roles",
-           {.env = true, .required = true}),
+           {.value = "FILE", .env = true, .required = true}),
       Flag("--receipt-key", &flags->receipt_key,
            "PEM file of the curator's receipt.pub. Releases whose receipts are "
            "signed with another key are refused; this key replaces a recorded "
            "one "
            "[recorded at the first receipt of a data set]",
-           {.env = true}),
+           {.value = "FILE", .env = true}),
       Flag("--retain-days", &flags->retain_days,
            "Age at which ended runs are deleted, at start and whenever a run "
            "ends; their charges stay [never]",

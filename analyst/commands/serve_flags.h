@@ -17,6 +17,7 @@ struct ServeFlags {
   std::string listen = "127.0.0.1:7432";
   std::string curator;
   std::string federation;  // federation.json; empty: none
+  bool use_proxy = false;  // towards curators
   TlsFiles tls;
   std::string client_ca;
   std::string clients;

@@ -15,7 +15,6 @@
 #include "common/wire/trace_metadata.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/channel.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -47,6 +46,17 @@ absl::Status Ended() {
 // The client of this analyst must not take the curator's silence for ours.
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
+  // This side's doubts about the curator's certificate.
+  if (absl::IsUnauthenticated(converted) &&
+      status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    LogWarning("the curator: {} [{}]", std::string(converted.message()),
+               ReasonCode(converted));
+    return Refusal(
+        converted.code(), ReasonCode(converted),
+        absl::StrCat("The analyst's server refuses the certificate of its "
+                     "curator, not yours; its operator must act: ",
+                     converted.message()));
+  }
   // Nor the curator's doubts about this server for doubts about the client.
   if (absl::IsPermissionDenied(converted) ||
       absl::IsUnauthenticated(converted)) {
@@ -369,7 +379,8 @@ class GrpcCurator : public CuratorConnection {
 
 std::shared_ptr<grpc::Channel> CuratorChannel(
     const std::string& address,
-    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    const std::optional<Proxy>& proxy) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
@@ -377,7 +388,7 @@ std::shared_ptr<grpc::Channel> CuratorChannel(
   // The learner has its own pauses; the channel's must not add to them.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
-  return grpc::CreateCustomChannel(address, credentials, arguments);
+  return OpenChannel(address, credentials, proxy, arguments);
 }
 
 std::unique_ptr<CuratorConnection> ConnectCurator(
@@ -386,11 +397,13 @@ std::unique_ptr<CuratorConnection> ConnectCurator(
   return std::make_unique<GrpcCurator>(std::move(channel), silence_limit);
 }
 
-std::unique_ptr<CuratorConnection> ConnectCurator(
+absl::StatusOr<std::unique_ptr<CuratorConnection>> ConnectCurator(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-    std::chrono::milliseconds silence_limit) {
-  return ConnectCurator(CuratorChannel(address, credentials), silence_limit);
+    bool use_proxy, std::chrono::milliseconds silence_limit) {
+  DPNMF_ASSIGN_OR_RETURN(const auto proxy, ProxyFor(address, use_proxy));
+  return ConnectCurator(CuratorChannel(address, credentials, proxy),
+                        silence_limit);
 }
 
 }  // namespace dpnmf::analyst

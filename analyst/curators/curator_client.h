@@ -9,9 +9,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "analyst/curators/curator_connection.h"
+#include "common/tls/channel.h"
 
 namespace grpc {
 class Channel;
@@ -24,16 +27,18 @@ namespace dpnmf::analyst {
 // A channel with the keepalive and reconnection that the analyst needs.
 std::shared_ptr<grpc::Channel> CuratorChannel(
     const std::string& address,
-    const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    const std::optional<Proxy>& proxy = std::nullopt);
 
 std::unique_ptr<CuratorConnection> ConnectCurator(
     std::shared_ptr<grpc::ChannelInterface> channel,
     std::chrono::milliseconds silence_limit);
-// Over a CuratorChannel.
-std::unique_ptr<CuratorConnection> ConnectCurator(
+// Over a CuratorChannel, through the proxy of the environment if `use_proxy`.
+// "address-malformed", "proxy-unusable".
+absl::StatusOr<std::unique_ptr<CuratorConnection>> ConnectCurator(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-    std::chrono::milliseconds silence_limit);
+    bool use_proxy, std::chrono::milliseconds silence_limit);
 
 }  // namespace dpnmf::analyst
 

@@ -29,22 +29,25 @@ Finding ReceiptKey(const std::string& path) {
                 path + " is the key of the curator's receipts.", kRemedy);
 }
 
-Finding AnswerOf(const std::string& curator, const TlsFiles& tls) {
-  const auto credentials = ChannelTls(tls);
+Finding AnswerOf(const std::string& curator,
+                 const AnalystDoctorOptions& options) {
+  const auto credentials = ChannelTls(options.tls);
   if (!credentials.ok())
     return Bad(credentials.status().message(), "Correct the files above.");
   std::string refusal;  // of the curator's certificate
   OnPeerRefused([&](const std::string&, const std::string& sentence) {
     refusal = StrCat(" ", sentence);
   });
-  const auto datasets =
-      ConnectCurator(curator, *credentials, std::chrono::seconds(5))
-          ->ListDatasets();
+  const auto connection = ConnectCurator(
+      curator, *credentials, options.use_proxy, std::chrono::seconds(5));
+  if (!connection.ok()) return Judged(connection.status(), "");
+  const auto datasets = (*connection)->ListDatasets();
   OnPeerRefused(nullptr);
   if (datasets.ok()) {
     return Good(StrCat(curator, " answers and offers ",
                        datasets->datasets_size(), " data sets."));
   }
+  if (!absl::IsUnavailable(datasets.status())) refusal.clear();  // said
   return Bad(StrCat(datasets.status().message(), refusal),
              "Check its address, that its certificate is for that name, and "
              "that its allow-list names this server.");
@@ -60,8 +63,7 @@ void AddFederation(const AnalystDoctorOptions& options, bool files_are_good,
                                        "Get the file that all curators have."));
   if (!readable || !files_are_good) return;
   for (const FederationMember& member : federation->members) {
-    checks->Add("curator " + member.name,
-                AnswerOf(member.address, options.tls));
+    checks->Add("curator " + member.name, AnswerOf(member.address, options));
   }
 }
 
@@ -103,7 +105,7 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
   checks.Add("metrics", MetricsAddress(options.metrics_listen));
   checks.Add("disk of the state", FreeSpace(options.state_dir));
   if (good && curator_named)
-    checks.Add("curator", AnswerOf(options.curator, options.tls));
+    checks.Add("curator", AnswerOf(options.curator, options));
   return checks.report();
 }
 

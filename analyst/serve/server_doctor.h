@@ -15,6 +15,7 @@ struct AnalystDoctorOptions {
   std::string state_dir;
   std::string curator;     // HOST:PORT; may be empty with a federation
   std::string federation;  // federation.json; empty: none
+  bool use_proxy = false;  // towards curators
   std::string listen;      // HOST:PORT; empty: not looked at
   TlsFiles tls;            // towards the curator
   TlsFiles client_tls;     // towards clients

@@ -14,6 +14,7 @@ absl::StatusOr<ExitCode> Examine(const Session& session,
   DoctorOptions options;
   options.server = session.options().connection.server;
   options.tls = session.options().connection.tls;
+  options.use_proxy = session.options().connection.use_proxy;
   options.data_directory = directory;
   options.version = session.environment().version;
   const v1::DoctorReport report = RunDoctor(options);

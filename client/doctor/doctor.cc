@@ -1,6 +1,6 @@
 #include "client/doctor/doctor.h"
 
-#include <grpcpp/create_channel.h>
+#include <grpcpp/channel.h>
 
 #include <ctime>
 #include <utility>
@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/doctor/doctor_checks.h"
 #include "common/tls/certificate.h"
+#include "common/tls/channel.h"
 #include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 
@@ -96,8 +97,10 @@ bool AddHandshake(Connection connection, const std::string& host,
 
 absl::StatusOr<v1::ListDatasetsReply> AskService(const DoctorOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const auto credentials, ChannelTls(options.tls));
+  DPNMF_ASSIGN_OR_RETURN(const auto proxy,
+                         ProxyFor(options.server, options.use_proxy));
   const auto stub = v1::AnalystService::NewStub(
-      grpc::CreateChannel(options.server, credentials));
+      OpenChannel(options.server, credentials, proxy));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + options.timeout);
   v1::ListDatasetsReply reply;
@@ -115,47 +118,88 @@ Finding Version(const std::string& own, const std::string& theirs) {
 
 // ---- The way to the server: each step needs the one before ----
 
-void AddServer(const DoctorOptions& options, bool files_are_good,
-               std::int64_t now, CheckList* checks) {
-  const auto address = ParseAddress(options.server);
-  if (!checks->Add("address", Judged(address.status(), options.server))) {
-    return;
-  }
-  const auto names = ResolveHost(*address);
+// Returns null if there is none.
+Connection ConnectDirectly(const DoctorOptions& options, const Address& address,
+                           CheckList* checks) {
+  const auto names = ResolveHost(address);
   if (!checks->Add(
           "name resolution",
           Judged(names.status(),
-                 StrCat(address->host, " is ",
+                 StrCat(address.host, " is ",
                         absl::StrJoin(
                             names.ok() ? *names : std::vector<std::string>(),
                             ", "),
                         "."),
                  "Check the spelling of --server, /etc/hosts and the DNS "
                  "server."))) {
-    return;
+    return Connection(nullptr, &BIO_free_all);
   }
-  auto connection = ConnectTcp(*address, options.timeout);
-  if (!checks->Add("port", Judged(connection.status(),
-                                  StrCat("Port ", address->port,
-                                         " accepts connections."),
-                                  "Start dpnmf-analyst there, or check the "
-                                  "port and the firewalls in between.")) ||
-      !files_are_good ||
-      !AddHandshake(*std::move(connection), address->host, options.tls, now,
+  auto connection = ConnectTcp(address, options.timeout);
+  checks->Add("port",
+              Judged(connection.status(),
+                     StrCat("Port ", address.port, " accepts connections."),
+                     "Start dpnmf-analyst there, or check the port "
+                     "and the firewalls in between."));
+  return connection.ok() ? *std::move(connection)
+                         : Connection(nullptr, &BIO_free_all);
+}
+
+// Directly, or through the proxy of the environment if that is asked for.
+Connection Connect(const DoctorOptions& options, const Address& address,
+                   CheckList* checks) {
+  const auto proxy = ProxyOfEnvironment(address.host);
+  const std::string name =
+      proxy.ok() && proxy->has_value() ? (*proxy)->Text() : "";
+  if (!options.use_proxy) {
+    if (!name.empty())
+      checks->Add("proxy", Good(StrCat("Not used: ", name,
+                                       " (--use-proxy goes through it).")));
+    return ConnectDirectly(options, address, checks);
+  }
+  if (!checks->Add(
+          "proxy",
+          Judged(proxy.status(),
+                 name.empty()
+                     ? StrCat("No variable names a proxy for ", address.host,
+                              "; the connection is direct.")
+                     : StrCat("Used: ", name, "."))))
+    return Connection(nullptr, &BIO_free_all);
+  if (name.empty()) return ConnectDirectly(options, address, checks);
+  auto connection = ConnectThrough(**proxy, options.server, options.timeout);
+  if (connection.ok()) return *std::move(connection);
+  checks->Add("proxy connection",
+              Bad(StrCat("The server cannot be reached through ", name, ": ",
+                         connection.status().message()),
+                  StrCat("Correct ", (*proxy)->variable, ", set no_proxy=",
+                         address.host, ", or leave out --use-proxy.")));
+  return Connection(nullptr, &BIO_free_all);
+}
+
+void AddServer(const DoctorOptions& options, bool files_are_good,
+               std::int64_t now, CheckList* checks) {
+  const auto address = ParseAddress(options.server);
+  if (!checks->Add("address", Judged(address.status(), options.server))) return;
+  Connection connection = Connect(options, *address, checks);
+  if (connection == nullptr || !files_are_good ||
+      !AddHandshake(std::move(connection), address->host, options.tls, now,
                     checks)) {
     return;
   }
   const auto reply = AskService(options);
+  const bool of_certificates =  // whose sentence says what to do
+      ReasonCode(reply.status()).starts_with("certificate-");
   if (checks->Add(
           "service",
           Judged(reply.status(),
                  StrCat("The analyst's server and its curator answer; data "
                         "sets: ",
                         reply.ok() ? reply->datasets_size() : 0, "."),
-                 "If all TLS checks above are ok, this is the server's own "
-                 "answer: if it names a role or an identity, ask its operator "
-                 "to add your name; if it cannot reach the curator, read the "
-                 "server's log."))) {
+                 of_certificates
+                     ? ""
+                     : "If all TLS checks above are ok, this is the server's "
+                       "own answer: if it names a role or an identity, ask its "
+                       "operator to add your name; if it cannot reach the "
+                       "curator, read the server's log."))) {
     checks->Add("version", Version(options.version, reply->version()));
   }
 }

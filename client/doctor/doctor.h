@@ -3,7 +3,7 @@
 //
 //   ca file, certificate file, key file
 //   certificate dates, names, signature, purpose, key, revocation list
-//   address, name resolution, port
+//   address, proxy, proxy connection, name resolution, port
 //   tls handshake, server signature, server name, server dates, own certificate
 //   accepted, clock
 //   service, version
@@ -26,6 +26,7 @@ namespace dpnmf::cli {
 struct DoctorOptions {
   std::string server;  // HOST:PORT of the analyst's server
   TlsFiles tls;
+  bool use_proxy = false;
   // Directory for results; its free space is checked.
   std::string data_directory = ".";
   std::string version;  // of this program

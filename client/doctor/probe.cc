@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 
@@ -111,6 +113,39 @@ absl::StatusOr<Connection> ConnectTcp(const Address& address,
       absl::StatusCode::kUnavailable, "port-closed",
       absl::StrCat("Nothing accepts connections at ", address.host, ", port ",
                    address.port, " (", std::strerror(errno), ")."));
+}
+
+absl::StatusOr<Connection> ConnectThrough(const Proxy& proxy,
+                                          const std::string& address,
+                                          std::chrono::milliseconds timeout) {
+  DPNMF_ASSIGN_OR_RETURN(Connection connection,
+                         ConnectTcp(proxy.address, timeout));
+  std::string request =
+      absl::StrCat("CONNECT ", address, " HTTP/1.1\r\nHost: ", address, "\r\n");
+  if (!proxy.user_info.empty()) {
+    absl::StrAppend(&request, "Proxy-Authorization: Basic ",
+                    absl::Base64Escape(proxy.user_info), "\r\n");
+  }
+  absl::StrAppend(&request, "\r\n");
+  std::signal(SIGPIPE, SIG_IGN);
+  BIO_write(connection.get(), request.data(), static_cast<int>(request.size()));
+  constexpr std::size_t kLongestAnswer = 8192;
+  std::string answer;
+  for (char byte; !absl::EndsWith(answer, "\r\n\r\n");) {
+    if (answer.size() >= kLongestAnswer ||
+        BIO_read(connection.get(), &byte, 1) != 1)
+      break;
+    answer += byte;
+  }
+  const std::string line = answer.substr(0, answer.find('\r'));
+  if (absl::StartsWith(line, "HTTP/1.") && absl::StrContains(line, " 200"))
+    return connection;
+  return Refusal(
+      absl::StatusCode::kUnavailable, "unreachable",
+      absl::StrCat(
+          "It does not connect to ", address, " (",
+          line.empty() ? "no answer" : absl::CHexEscape(line.substr(0, 200)),
+          ")."));
 }
 
 Handshake ShakeHands(Connection connection, const std::string& host,

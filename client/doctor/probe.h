@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "common/tls/address.h"
 #include "common/tls/certificate.h"
+#include "common/tls/channel.h"
 #include "common/tls/tls.h"
 
 namespace dpnmf::cli {
@@ -28,6 +29,13 @@ absl::StatusOr<std::vector<std::string>> ResolveHost(const Address& address);
 // system's reason.
 absl::StatusOr<Connection> ConnectTcp(const Address& address,
                                       std::chrono::milliseconds timeout);
+
+// A connection to the address through the proxy (HTTP's CONNECT). UNAVAILABLE
+// "name-unknown" or "port-closed" of the proxy; "unreachable" with its answer
+// if it refuses.
+absl::StatusOr<Connection> ConnectThrough(const Proxy& proxy,
+                                          const std::string& address,
+                                          std::chrono::milliseconds timeout);
 
 // Result of a TLS 1.3 handshake.
 struct Handshake {

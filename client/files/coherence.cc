@@ -16,6 +16,7 @@
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/tables/load.h"
+#include "common/tables/name_list.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -125,8 +126,9 @@ absl::StatusOr<PublicText> PublicText::Load(
 absl::Status PublicText::LoadReference(
     const CoherenceFlags& flags,
     const std::unordered_map<std::string, std::uint64_t>& rows) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> words,
-                         LoadFeatureNames(flags.reference_features, "word"));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<std::string> words,
+      LoadNameList(flags.reference_features, {.what = "word"}));
   DPNMF_ASSIGN_OR_RETURN(const LoadedMatrix counts,
                          LoadMatrix(flags.reference, /*users_are_rows=*/false));
   // Takes the words as the rows if the matrix is square.

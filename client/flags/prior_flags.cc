@@ -86,7 +86,7 @@ std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
            "people), dictionary:FILE, moment:FILE (of any format that can be "
            "imported) or run:ID (an earlier paid release); several are "
            "separated by commas",
-           {.value = "FILE"}),
+           {.value = "FILE|dictionary:FILE|moment:FILE|run:ID"}),
       Flag("--users", &flags->users, "Which lines of a --prior FILE are people",
            {.one_of = "rows|columns", .shown = true})};
 }

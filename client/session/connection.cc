@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
+#include "common/tls/channel.h"
+#include "grpcpp/channel.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -32,7 +32,9 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectTls(
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  return grpc::CreateCustomChannel(options.server, credentials, arguments);
+  DPNMF_ASSIGN_OR_RETURN(const auto proxy,
+                         ProxyFor(options.server, options.use_proxy));
+  return OpenChannel(options.server, credentials, proxy, arguments);
 }
 
 }  // namespace dpnmf::cli

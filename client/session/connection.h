@@ -17,11 +17,12 @@ namespace dpnmf::cli {
 struct ConnectionOptions {
   std::string server;  // HOST:PORT
   TlsFiles tls;
+  bool use_proxy = false;  // of the environment
 };
 
 // A channel over mutual TLS; the connection itself is made at the first call.
 // INVALID_ARGUMENT "tls-files-missing" if a file is not named; the errors of
-// CheckTlsFiles.
+// CheckTlsFiles and ProxyFor.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectTls(
     const ConnectionOptions& options);
 

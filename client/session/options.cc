@@ -29,6 +29,10 @@ std::vector<Flag> GlobalFlags(GlobalOptions* options) {
            "PEM file of the CA's revocation list; once it has expired or is "
            "missing, no server is trusted [no list]",
            {.value = "FILE", .env = true}),
+      Flag("--use-proxy", &options->connection.use_proxy,
+           "Connect through the HTTP proxy of the environment (grpc_proxy, "
+           "https_proxy, http_proxy, all_proxy; not for hosts in no_proxy)",
+           {.env = true}),
       Flag("--format", &options->format,
            "Output format: text, or json: the reply in the protobuf JSON "
            "mapping",

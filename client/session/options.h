@@ -14,12 +14,12 @@ namespace dpnmf::cli {
 inline constexpr char kDefaultServer[] = "localhost:7432";
 
 struct GlobalOptions {
-  ConnectionOptions connection = {kDefaultServer, {}};
+  ConnectionOptions connection = {.server = kDefaultServer, .tls = {}};
   std::string format = "text";  // or json
 };
 
-// --server, --ca, --cert, --key, --crl and --format. `options` outlives the
-// table.
+// --server, --ca, --cert, --key, --crl, --use-proxy and --format. `options`
+// outlives the table.
 std::vector<Flag> GlobalFlags(GlobalOptions* options);
 
 // The file that DPNMF_CONFIG names, and that has to be there; else

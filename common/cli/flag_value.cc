@@ -1,6 +1,8 @@
 #include "common/cli/flag_value.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <type_traits>
 
@@ -79,6 +81,17 @@ std::string Parse(const Flag& flag, const std::string& word, Whole* value) {
                       " to ", most, ", not ", word);
 }
 
+bool IsPathName(std::string_view value) {
+  return value == "FILE" || value == "DIR";
+}
+
+std::string PathFrom(const std::string& directory, const std::string& word) {
+  if (word.empty() || word == "-") return word;
+  const char* const home = std::getenv("HOME");
+  if (word.starts_with("~/") && home != nullptr) return home + word.substr(1);
+  return (std::filesystem::path(directory) / word).string();
+}
+
 std::string Text(const std::string& value) { return value; }
 template <typename Number>
 std::string Text(Number value) {
@@ -126,6 +139,21 @@ std::string SetFlag(const Flag& flag, const std::vector<std::string>& words) {
         return "";
       },
       flag.target);
+}
+
+std::string FromDirectory(const Flag& flag, const std::string& directory,
+                          const std::string& word) {
+  bool is_path = false;
+  for (const std::string& form : Words(flag.rules.value)) {
+    const std::size_t prefix = form.find(':') + 1;  // 0: there is none
+    const bool names_path = IsPathName(std::string_view(form).substr(prefix));
+    is_path = is_path || (prefix == 0 && names_path);
+    if (prefix == 0 || !word.starts_with(form.substr(0, prefix))) continue;
+    return names_path ? word.substr(0, prefix) +
+                            PathFrom(directory, word.substr(prefix))
+                      : word;
+  }
+  return is_path ? PathFrom(directory, word) : word;
 }
 
 std::string ValueName(const Flag& flag) {

@@ -20,6 +20,12 @@ bool IsList(const Flag& flag);
 // without a full stop; empty if nothing is.
 std::string SetFlag(const Flag& flag, const std::vector<std::string>& words);
 
+// `word` of a configuration file in `directory`, as SetFlag takes it: a path
+// that is relative is the directory's, and "~/" is the user's home. Which flags
+// take paths, their values' names say: "FILE", "DIR", "random|public:FILE".
+std::string FromDirectory(const Flag& flag, const std::string& directory,
+                          const std::string& word);
+
 // For help: "FILE", "text|json", "INT in [1 - 64]".
 std::string ValueName(const Flag& flag);
 // For help: the target's value if the flag's rules show it, else empty.

@@ -1,8 +1,15 @@
 #include "common/cli/program.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -83,14 +90,17 @@ class HelpFormatter : public CLI::Formatter {
 
 // Reads the file and leaves out what does not count: keys whose variable is set
 // (CLI11 lets a file win over the environment) and keys that no flag is called,
-// of which it keeps the first.
+// of which it keeps the first. `path` returns the file's.
 class ConfigReader : public CLI::Config {
  public:
-  explicit ConfigReader(const Program& program) : program_(program) {}
+  ConfigReader(const Program& program, std::function<std::string()> path)
+      : program_(program), path_(std::move(path)) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
     ConfigEntries read = ReadConfig(input);
     problem_ = std::move(read.problem);
+    const std::string directory =
+        std::filesystem::path(path_()).parent_path().string();
     std::vector<CLI::ConfigItem> found;
     for (ConfigEntry& entry : read.entries) {
       const ConfigKey key = {entry.sections, entry.name};
@@ -100,7 +110,8 @@ class ConfigReader : public CLI::Config {
       CLI::ConfigItem& item = found.emplace_back();
       item.parents = std::move(entry.sections);
       item.name = std::move(entry.name);
-      item.inputs = std::move(entry.values);
+      for (const std::string& word : entry.values)
+        item.inputs.push_back(FromDirectory(*flag, directory, word));
     }
     return found;
   }
@@ -122,6 +133,7 @@ class ConfigReader : public CLI::Config {
   }
 
   const Program& program_;
+  const std::function<std::string()> path_;
   mutable std::string problem_;
   mutable std::optional<ConfigKey> unknown_;
 };
@@ -133,7 +145,8 @@ class Parser {
   explicit Parser(const Program& program)
       : program_(program),
         app_(program.root.summary, program.root.name),
-        config_(std::make_shared<ConfigReader>(program)) {
+        config_(std::make_shared<ConfigReader>(
+            program, [this] { return ConfigPath(); })) {
     app_.formatter(std::make_shared<HelpFormatter>());
     app_.config_formatter(config_);
     app_.fallthrough();
@@ -343,21 +356,35 @@ absl::StatusOr<ExitCode> WithoutExceptions(const Command& command) {
   }
 }
 
+// Opens /dev/null in the place of standard streams that are closed, such that
+// their use fails: else the next file that is opened, a ledger for one, gets
+// the number, and what is printed goes there.
+void OccupyStandardStreams() {
+  for (const int number : {0, 1, 2}) {
+    if (fcntl(number, F_GETFD) != -1) continue;
+    open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);  // the lowest number
+  }
+}
+
+// The system's error if not all output was written; else 0.
+int OutputError(std::ostream* out) {
+  errno = 0;
+  out->flush();
+  const bool flushed = std::fflush(stdout) == 0;  // what std::fputs wrote
+  if (flushed && std::ferror(stdout) == 0 && out->good()) return 0;
+  // A write before failed, and its reason is gone: one more has the same.
+  if (errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1) return EIO;
+  return errno;
+}
+
 }  // namespace
 
 ExitCode Main(const Program& program, int argc, const char* const* argv,
               std::ostream* out, std::ostream* err) {
+  OccupyStandardStreams();
   std::vector<const char*> arguments(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "--health" && HasHealth(program))
     arguments[1] = "health";
-  if (argc == 2 && std::string_view(argv[1]) == "--manual") {
-    *out << ManualPage(program) << std::flush;
-    return kExitOk;
-  }
-  if (argc == 2 && std::string_view(argv[1]) == "--completion") {
-    *out << BashCompletion(program) << std::flush;
-    return kExitOk;
-  }
   Parser parser(program);
   const auto refuse = [&](const std::string& text, ExitCode code) {
     *err << (AsksForJson(arguments) || FormatIsJson(parser.Path())
@@ -366,22 +393,41 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
          << std::flush;
     return code;
   };
-  try {
-    const std::string problem = parser.Parse(argc, arguments.data());
-    if (!problem.empty())
-      return refuse(UsageText(program, parser.Path(), problem), kExitUsage);
-  } catch (const CLI::CallForVersion& version) {
-    *out << version.what() << '\n' << std::flush;
-    return kExitOk;
-  } catch (const CLI::Success&) {
-    *out << parser.Help() << std::flush;
-    return kExitOk;
-  }
-  const absl::StatusOr<ExitCode> done =
-      WithoutExceptions(*parser.Path().back());
-  if (done.ok()) return *done;
-  const absl::Status why = AsInterruption(done.status());
-  return refuse(ErrorText(program.root.name, why), ExitCodeOf(why));
+  const auto run = [&] {
+    const std::string_view only = argc == 2 ? argv[1] : "";
+    if (only == "--manual" || only == "--completion") {
+      *out << (only == "--manual" ? ManualPage(program)
+                                  : BashCompletion(program));
+      return kExitOk;
+    }
+    try {
+      const std::string problem = parser.Parse(argc, arguments.data());
+      if (!problem.empty())
+        return refuse(UsageText(program, parser.Path(), problem), kExitUsage);
+    } catch (const CLI::CallForVersion& version) {
+      *out << version.what() << '\n';
+      return kExitOk;
+    } catch (const CLI::Success&) {
+      *out << parser.Help();
+      return kExitOk;
+    }
+    const absl::StatusOr<ExitCode> done =
+        WithoutExceptions(*parser.Path().back());
+    if (done.ok()) return *done;
+    const absl::Status why = AsInterruption(done.status());
+    return refuse(ErrorText(program.root.name, why), ExitCodeOf(why));
+  };
+  const ExitCode code = run();
+  const int error = OutputError(out);
+  if (error == 0) return code;
+  const ExitCode failed = code == kExitOk ? kExitInternal : code;
+  if (error == EPIPE) return failed;  // the reader wanted no more
+  const absl::Status why = Refusal(
+      absl::StatusCode::kInternal, "output-not-written",
+      absl::StrCat("Standard output cannot be written: ", std::strerror(error),
+                   "; what the command printed is incomplete, what it did "
+                   "stays done."));
+  return refuse(ErrorText(program.root.name, why), failed);
 }
 
 ExitCode Main(const Program& program, int argc, const char* const* argv) {

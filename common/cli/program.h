@@ -39,7 +39,9 @@ struct WholeRange {
 };
 
 struct FlagRules {
-  const char* value = "";   // what help calls the value; "": by the target
+  // Name of the value in help; "": by the target. FILE and DIR are paths: in
+  // the configuration file, relative to its directory.
+  const char* value = "";
   const char* one_of = "";  // the words that are taken, as "text|json"
   WholeRange range = {};
   const char* needs = "";  // "--name" of a flag that must be given with it
@@ -95,7 +97,9 @@ struct Program {
 // understood as "PROGRAM: SENTENCE; see 'PROGRAM COMMAND --help'. [usage]",
 // kExitUsage. Either is one line of JSON, {"error": {"code", "message",
 // "exit_code"}}, if the words ask for `--format json`. What is unknown is named
-// before what is missing, with the nearest known name if one is near.
+// before what is missing, with the nearest known name if one is near. If not
+// all that was printed could be written, the exit code is not 0, and the
+// sentence is that of "output-not-written"; a closed pipe has no sentence.
 // `--manual` and `--completion`, alone, print what manual.h makes, for
 // packages.
 ExitCode Main(const Program& program, int argc, const char* const* argv,

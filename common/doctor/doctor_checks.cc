@@ -149,7 +149,7 @@ bool AddTlsFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
                  CheckList* checks) {
   const std::string& path = files.certificate_file;
   const auto authorities = ReadCertificates(files.ca_file);
-  const auto chain = ReadCertificates(path);
+  const auto chain = ReadOwnCertificates(path);
   const bool ca = checks->Add(
       "ca file", NamedFile("--ca", files.ca_file, authorities.status()));
   const bool certificate = checks->Add(
@@ -174,7 +174,7 @@ bool AddTlsFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
               Judged(CheckSignature(*chain, *authorities, path, files.ca_file),
                      StrCat("Signed by the CA in ", files.ca_file, ".")));
   checks->Add("certificate purpose", UsableFor(&own, purpose));
-  checks->Add("certificate key", Judged(CheckKey(own, files.key_file),
+  checks->Add("certificate key", Judged(CheckKey(own, path, files.key_file),
                                         "The key belongs to the certificate."));
   AddRevocation(files, *chain, purpose, now, checks);
   return true;

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/files/read_file.h"
 
@@ -24,7 +25,9 @@ absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureRows(
                          ReadFile(path, kSettingsFileLimit));
   std::vector<std::uint32_t> rows;
   std::size_t number = 0;
-  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  // A byte order mark is no part of the first number.
+  const std::vector<std::string> lines =
+      absl::StrSplit(absl::StripPrefix(text, "\xEF\xBB\xBF"), '\n');
   for (const std::string& line : lines) {
     ++number;
     if (!line.empty() && line[0] == '#') continue;

@@ -163,4 +163,19 @@ absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
                             paid.mean_stddev, options.threads, options.stop);
 }
 
+absl::Status UpdateFromPaid(const PaidMoments& paid, const RoundFacts& facts,
+                            LearnerState* state) {
+  FitOptions options;
+  options.rank = static_cast<int>(state->w.cols());
+  options.seed = facts.seed;
+  options.law = facts.law;
+  options.threads = facts.threads;
+  options.stop = facts.stopped;
+  options.progress = facts.progress;
+  FitFigures figures;
+  DPNMF_ASSIGN_OR_RETURN(state->w, FitPaidMoments(paid, options, &figures));
+  state->figures = figures;
+  return absl::OkStatus();
+}
+
 }  // namespace dpnmf::analyst

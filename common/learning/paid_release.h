@@ -90,6 +90,11 @@ absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
                                             const FitOptions& options,
                                             FitFigures* figures = nullptr);
 
+// Fits state->w to `paid` with the seed, law and threads of `facts`. Errors of
+// FitPaidMoments.
+absl::Status UpdateFromPaid(const PaidMoments& paid, const RoundFacts& facts,
+                            LearnerState* state);
+
 }  // namespace dpnmf::analyst
 
 #endif  // DPNMF_COMMON_LEARNING_PAID_RELEASE_H_

@@ -5,10 +5,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/tls/channel.h"
 #include "common/wire/status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
+#include "grpcpp/channel.h"
 
 namespace dpnmf {
 namespace {
@@ -24,8 +24,8 @@ absl::Status CheckHealth(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     int timeout_seconds) {
-  const auto stub = grpc::health::v1::Health::NewStub(
-      grpc::CreateChannel(address, credentials));
+  const auto stub =
+      grpc::health::v1::Health::NewStub(OpenChannel(address, credentials));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::seconds(timeout_seconds));

@@ -38,12 +38,12 @@ Command HealthCommandOf(std::string default_listen) {
                          "HOST:PORT that the server listens on",
                          {.env = true, .shown = true}),
                     Flag("--ca", &flags->tls.ca_file, "PEM file of the CA",
-                         {.env = true, .required = true}),
+                         {.value = "FILE", .env = true, .required = true}),
                     Flag("--cert", &flags->tls.certificate_file,
                          "PEM file of the certificate",
-                         {.env = true, .required = true}),
+                         {.value = "FILE", .env = true, .required = true}),
                     Flag("--key", &flags->tls.key_file, "PEM file of the key",
-                         {.env = true, .required = true})},
+                         {.value = "FILE", .env = true, .required = true})},
           .run = [flags] { return Health(*flags); }};
 }
 

@@ -7,7 +7,7 @@ namespace dpnmf {
 Flag CertificateFlag(std::string* certificate_file) {
   return Flag("--cert", certificate_file,
               "PEM file of this server's certificate",
-              {.env = true, .required = true});
+              {.value = "FILE", .env = true, .required = true});
 }
 
 Flag MetricsListenFlag(std::string* metrics_listen) {

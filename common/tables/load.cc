@@ -1,14 +1,10 @@
 #include "common/tables/load.h"
 
-#include <unordered_set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
-#include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/files/match_names.h"
 #include "common/tables/formats.h"
@@ -25,7 +21,11 @@ absl::Status CheckDeclaredShape(const InputFile& input,
         "features-mismatch", 0, 0,
         absl::StrCat("the file has ", matrix.features,
                      " features and the features file names ", names,
-                     "; check --features and --users rows|columns"));
+                     "; check --features and --users rows|columns",
+                     names + 1 == matrix.features
+                         ? ", or write `feature` above the first name if it "
+                           "was taken for a header"
+                         : ""));
   }
   if (options.users_count.has_value() && *options.users_count != matrix.users) {
     return input.RefuseAt(
@@ -227,44 +227,6 @@ absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
         CheckFeaturesOfTable(*input, *table, *options.features));
   }
   return table;
-}
-
-absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
-    const std::string& path, std::string_view what) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(path));
-  std::vector<std::string> names;
-  std::unordered_set<std::string> seen;
-  std::uint64_t empty_line = 0;
-  while (true) {
-    std::string_view line;
-    DPNMF_ASSIGN_OR_RETURN(const bool more, input->ReadLine(&line));
-    if (!more) break;
-    const std::string_view name = TrimBlanks(line);
-    if (name.empty()) {
-      if (empty_line == 0) empty_line = input->line_number();
-      continue;
-    }
-    if (empty_line != 0) {
-      return input->RefuseAt(
-          "input-malformed", empty_line, 1,
-          absl::StrCat("the line is empty; write the name of the ",
-                       View(what)));
-    }
-    if (!seen.emplace(name).second) {
-      return input->Refuse(
-          "input-duplicate", 1,
-          absl::StrCat("the name ", Quoted(name),
-                       " is listed twice; give each ", View(what), " its own"));
-    }
-    names.emplace_back(name);
-  }
-  if (names.empty()) {
-    return input->RefuseAt("input-empty", 0, 0,
-                           absl::StrCat("the file contains no ", View(what),
-                                        "; write one on each line"));
-  }
-  return names;
 }
 
 }  // namespace dpnmf

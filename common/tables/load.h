@@ -173,12 +173,6 @@ absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
                                        bool users_are_rows,
                                        const TableOptions& options = {});
 
-// One name a line (gzip too); empty lines at the end are ignored. Errors as
-// LoadMatrix; "input-duplicate" if a name stands twice.
-// `what` is what the sentences call an entry.
-absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
-    const std::string& path, std::string_view what = "feature");
-
 }  // namespace dpnmf
 
 #endif  // DPNMF_COMMON_TABLES_LOAD_H_

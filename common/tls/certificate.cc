@@ -88,6 +88,49 @@ void AppendName(const GENERAL_NAME& name, SubjectNames* names) {
   }
 }
 
+bool IsCa(const X509& certificate) {
+  return X509_check_ca(const_cast<X509*>(&certificate)) == 1;  // caches only
+}
+
+// "CN=dpnmf CA,O=Hospital", in printable ASCII.
+std::string NameText(const X509_NAME* name) {
+  const BioPointer bio(BIO_new(BIO_s_mem()), &BIO_free_all);
+  X509_NAME_print_ex(bio.get(), name, 0, XN_FLAG_RFC2253);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(bio.get(), &text);
+  constexpr long kLongest = 200;
+  return std::string(text, static_cast<std::size_t>(std::min(size, kLongest)));
+}
+
+// The CA that is missing between `last`, the last certificate of the chain that
+// could be built, and a trusted root, in a sentence; empty if it is none of
+// these faults.
+std::string MissingCa(int fault, const X509* last,
+                      const std::vector<X509Pointer>& authorities,
+                      const std::string& path, const std::string& ca_path) {
+  if (last == nullptr) return "";
+  const X509_NAME* const issuer = X509_get_issuer_name(last);
+  if (fault == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT) {
+    return absl::StrCat("The CA file ", ca_path, " holds the intermediate CA ",
+                        NameText(X509_get_subject_name(last)),
+                        " without the CA that signed it, ", NameText(issuer),
+                        "; add the certificate of that CA, the root, to ",
+                        ca_path, ".");
+  }
+  if (fault != X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY &&
+      fault != X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE)
+    return "";
+  for (const X509Pointer& authority : authorities)
+    if (X509_NAME_cmp(issuer, X509_get_subject_name(authority.get())) == 0)
+      return "";  // another CA of the same name
+  return absl::StrCat(
+      "The certificate ", path, " is not signed by the CA in ", ca_path,
+      ", but by ", NameText(issuer),
+      ", whose certificate is missing; if that is an intermediate CA, put its "
+      "certificate after the own one in the same file, else use the CA that "
+      "signed it.");
+}
+
 }  // namespace
 
 int NoPassphrase(char*, int, int, void*) { return -1; }
@@ -128,6 +171,28 @@ absl::StatusOr<std::vector<X509Pointer>> ReadCertificates(
                      "with BEGIN CERTIFICATE."));
   }
   return certificates;
+}
+
+absl::StatusOr<std::vector<X509Pointer>> ReadOwnCertificates(
+    const std::string& path) {
+  DPNMF_ASSIGN_OR_RETURN(std::vector<X509Pointer> chain,
+                         ReadCertificates(path));
+  if (!IsCa(*chain.front())) return chain;
+  const std::string ca = NameText(X509_get_subject_name(chain.front().get()));
+  for (std::size_t i = 1; i < chain.size(); ++i) {
+    if (IsCa(*chain[i])) continue;
+    return BadCertificate(absl::StrCat(
+        "The certificates in ", path,
+        " are in the wrong order: the first is that of a CA (", ca,
+        "), and number ", i + 1,
+        " is the own certificate; put that one first, and after it the CA's "
+        "that signed it."));
+  }
+  // A certificate with a name that signed itself is both.
+  if (CheckHasName(*chain.front(), path).ok()) return chain;
+  return BadCertificate(absl::StrCat(
+      "The file ", path, " holds the certificate of a CA (", ca,
+      ") and no own certificate; give the file with the own certificate."));
 }
 
 SubjectNames NamesOf(const X509& certificate) {
@@ -198,6 +263,10 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
   ERR_clear_error();
   if (verified) return absl::OkStatus();
   const int fault = X509_STORE_CTX_get_error(context.get());
+  const std::string missing =
+      MissingCa(fault, X509_STORE_CTX_get_current_cert(context.get()),
+                authorities, path, ca_path);
+  if (!missing.empty()) return BadCertificate(missing);
   if (fault == X509_V_ERR_CERT_HAS_EXPIRED ||
       fault == X509_V_ERR_CERT_NOT_YET_VALID) {
     // Dates are looked at after the signature of the same certificate.
@@ -216,7 +285,8 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
       "); use the CA that signed it."));
 }
 
-absl::Status CheckKey(const X509& certificate, const std::string& key_path) {
+absl::Status CheckKey(const X509& certificate, const std::string& path,
+                      const std::string& key_path) {
   DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadTlsFile(key_path));
   const BioPointer bio = BioOf(pem);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
@@ -226,13 +296,16 @@ absl::Status CheckKey(const X509& certificate, const std::string& key_path) {
       key != nullptr && X509_check_private_key(&certificate, key.get()) == 1;
   ERR_clear_error();
   if (matches) return absl::OkStatus();
+  if (key == nullptr) {
+    return Bad("tls-key-mismatch",
+               absl::StrCat("The file ", key_path,
+                            " is not a PEM private key without a passphrase."));
+  }
   return Bad(
       "tls-key-mismatch",
       absl::StrCat("The file ", key_path,
-                   key == nullptr
-                       ? " is not a PEM private key without a passphrase."
-                       : " is not the private key of the certificate; give the "
-                         "two files that were made together."));
+                   " is not the private key of the first certificate in ", path,
+                   "; give the two files that were made together."));
 }
 
 absl::Status CheckKeyMode(const std::string& key_path) {

@@ -43,6 +43,11 @@ std::vector<X509Pointer> ParseCertificates(std::string_view pem);
 // FAILED_PRECONDITION "tls-file-unreadable", "tls-certificate-invalid".
 absl::StatusOr<std::vector<X509Pointer>> ReadCertificates(
     const std::string& path);
+// The same of the own certificate and its intermediates. Also
+// "tls-certificate-invalid" if a CA's certificate is where the own one must be:
+// first.
+absl::StatusOr<std::vector<X509Pointer>> ReadOwnCertificates(
+    const std::string& path);
 
 // "2026-01-31 23:59 UTC".
 std::string TimeText(std::int64_t unix_seconds);
@@ -65,8 +70,10 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
                             const std::string& path,
                             const std::string& ca_path);
 // FAILED_PRECONDITION "tls-file-unreadable" or "tls-key-mismatch" (also if the
-// key is protected by a passphrase: servers start unattended).
-absl::Status CheckKey(const X509& certificate, const std::string& key_path);
+// key is protected by a passphrase: servers start unattended). `path` names the
+// certificate's file.
+absl::Status CheckKey(const X509& certificate, const std::string& path,
+                      const std::string& key_path);
 // FAILED_PRECONDITION "tls-key-readable" if every user of the machine may read
 // the key.
 absl::Status CheckKeyMode(const std::string& key_path);

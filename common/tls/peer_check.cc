@@ -69,6 +69,10 @@ absl::Status FromVerification(int error) {
                      "The peer's certificate is not issued for this purpose "
                      "(extendedKeyUsage).");
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+      return Refusal(kKind, "certificate-unknown-ca",
+                     "The CA file of this side holds an intermediate CA "
+                     "without the CA that signed it; the operator must add the "
+                     "root's certificate to the file.");
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
@@ -77,7 +81,9 @@ absl::Status FromVerification(int error) {
     case X509_V_ERR_CERT_UNTRUSTED:
       return Refusal(kKind, "certificate-unknown-ca",
                      "The peer's certificate is not signed by the CA that this "
-                     "side trusts.");
+                     "side trusts, or the peer does not send the certificate "
+                     "of the intermediate CA that signed it, which belongs "
+                     "after its own.");
     default:
       return Refusal(kKind, "certificate-refused",
                      absl::StrCat("The peer's certificate is refused: ",
@@ -152,9 +158,18 @@ absl::Status CheckPeerCertificate(const std::vector<X509Pointer>& chain,
 
 absl::Status CheckPeerName(const X509& certificate, const std::string& host) {
   if (IsForHost(certificate, host)) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kUnauthenticated, "certificate-wrong-name",
-                 absl::StrCat("The server's certificate is not for the name ",
-                              host, " to which the connection was made."));
+  const SubjectNames names = NamesOf(certificate);
+  std::vector<std::string> hosts = names.dns;
+  hosts.insert(hosts.end(), names.ips.begin(), names.ips.end());
+  constexpr std::size_t kMostNames = 5;
+  if (hosts.size() > kMostNames) hosts.resize(kMostNames);
+  return Refusal(
+      absl::StatusCode::kUnauthenticated, "certificate-wrong-name",
+      absl::StrCat("The server's certificate is not for the name ", host,
+                   " to which the connection was made; connect to a name that "
+                   "it states (",
+                   hosts.empty() ? "none" : absl::StrJoin(hosts, ", "),
+                   "), or have it issued for ", host, "."));
 }
 
 absl::StatusOr<std::vector<X509CrlPointer>> ReadRevocationLists(

@@ -23,6 +23,7 @@
 #include "common/tls/address.h"
 #include "common/tls/certificate.h"
 #include "common/tls/peer_check.h"
+#include "common/wire/status.h"
 
 namespace dpnmf {
 namespace {
@@ -97,9 +98,7 @@ void ReadTransportLog(gpr_log_func_args* line) {
              text.find("http request") != std::string_view::npos) {
     TellRefusal("tls-missing", "The peer does not speak TLS.");
   } else if (text.find("certificate verify failed") != std::string_view::npos) {
-    TellRefusal("certificate-refused",
-                "The server's certificate has expired or is not signed by the "
-                "CA that this side trusts; run doctor to see which.");
+    TellRefusal("certificate-refused", kCertificateRefused);
   } else {
     TellRefusal("tls-failed",
                 absl::StrCat("The TLS handshake failed: ", line->message));
@@ -150,7 +149,7 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
     const absl::Status verdict = CheckPeer(chain, *request);
     *status = verdict.ok() ? grpc::Status::OK
                            : grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
-                                          std::string(verdict.message()));
+                                          HandshakeText(verdict));
     if (!verdict.ok()) {
       TellRefusal(ReasonCode(verdict),
                   absl::StrCat(verdict.message(), " (",
@@ -202,14 +201,14 @@ absl::Status CheckTlsFiles(const TlsFiles& files) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<X509Pointer> authorities,
                          ReadCertificates(files.ca_file));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<X509Pointer> chain,
-                         ReadCertificates(files.certificate_file));
+                         ReadOwnCertificates(files.certificate_file));
   const X509& own = *chain.front();
   DPNMF_RETURN_IF_ERROR(
       CheckDates(own, std::time(nullptr), files.certificate_file));
   DPNMF_RETURN_IF_ERROR(CheckHasName(own, files.certificate_file));
   DPNMF_RETURN_IF_ERROR(CheckSignature(chain, authorities,
                                        files.certificate_file, files.ca_file));
-  DPNMF_RETURN_IF_ERROR(CheckKey(own, files.key_file));
+  DPNMF_RETURN_IF_ERROR(CheckKey(own, files.certificate_file, files.key_file));
   DPNMF_RETURN_IF_ERROR(CheckKeyMode(files.key_file));
   if (files.crl_file.empty()) return absl::OkStatus();
   return ReadRevocationLists(TrustOf(files), std::time(nullptr)).status();

@@ -39,12 +39,32 @@ absl::StatusCode KindOf(grpc::StatusCode code) {
              : absl::StatusCode::kUnknown;
 }
 
+// The refusal of the server's certificate by this side that the text holds; OK
+// if it holds none.
+absl::Status OwnRefusal(const std::string& text) {
+  constexpr absl::StatusCode kKind = absl::StatusCode::kUnauthenticated;
+  constexpr std::string_view kBefore = "failed with error: UNAUTHENTICATED: ";
+  if (text.find("certificate verify failed") != std::string::npos)
+    return Refusal(kKind, "certificate-refused", kCertificateRefused);
+  const std::size_t found = text.find(kBefore);
+  if (found == std::string::npos) return absl::OkStatus();
+  const std::string rest = text.substr(found + kBefore.size());
+  const std::size_t open = rest.rfind(" [");
+  if (open == std::string::npos) return absl::OkStatus();
+  const std::size_t close = rest.find(']', open);
+  const std::string code = rest.substr(open + 2, close - open - 2);
+  if (close == std::string::npos || !IsReasonCode(code))
+    return absl::OkStatus();
+  return Refusal(kKind, code, rest.substr(0, open));
+}
+
 // A status that the transport made, not the other program.
 absl::Status FromTransport(const grpc::Status& status) {
   const absl::StatusCode kind = KindOf(status.error_code());
   const std::string text = status.error_message();
   switch (kind) {
     case absl::StatusCode::kUnavailable:
+      DPNMF_RETURN_IF_ERROR(OwnRefusal(text));
       return Refusal(kind, "unreachable",
                      absl::StrCat("The other side cannot be reached (", text,
                                   "). Check that the server runs, its address, "
@@ -100,6 +120,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       std::string(status.message()),
                       detail.SerializeAsString());
+}
+
+std::string HandshakeText(const absl::Status& refusal) {
+  return absl::StrCat(refusal.message(), " [", ReasonCode(refusal), "]");
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {

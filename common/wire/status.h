@@ -2,6 +2,8 @@
 #ifndef DPNMF_COMMON_WIRE_STATUS_H_
 #define DPNMF_COMMON_WIRE_STATUS_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "grpcpp/support/status.h"
 
@@ -15,8 +17,21 @@ grpc::Status ToGrpc(const absl::Status& status);
 
 // The inverse. Codes that the transport makes itself get the reason codes
 // "unreachable" (UNAVAILABLE), "deadline-exceeded", "cancelled",
-// "not-authenticated"; other statuses without a detail get "rpc-failed".
+// "not-authenticated"; other statuses without a detail get "rpc-failed". If
+// this side refused the server's certificate, which the transport calls
+// UNAVAILABLE, the status is that refusal: UNAUTHENTICATED "certificate-...".
 absl::Status FromGrpc(const grpc::Status& status);
+
+// The text in which a check of certificates within a handshake hands its
+// refusal to the transport, such that FromGrpc finds it again.
+std::string HandshakeText(const absl::Status& refusal);
+
+// Sentence for a server's certificate that OpenSSL refused before that check.
+inline constexpr char kCertificateRefused[] =
+    "The server's certificate has expired, or is not signed by the CA that "
+    "this "
+    "side trusts, or comes without the intermediate CA's; run doctor to see "
+    "which.";
 
 }  // namespace dpnmf
 

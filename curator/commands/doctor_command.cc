@@ -44,8 +44,9 @@ Command DoctorCommand() {
           "failed.",
       .flags = ServeFlags(options.get()),
       .run = [=] { return Examine(*options, *backup, *quick, *format); }};
-  doctor.flags.push_back(
-      Flag("--backup", backup.get(), "Directory of the last backup"));
+  doctor.flags.push_back(Flag("--backup", backup.get(),
+                              "Directory of the last backup",
+                              {.value = "DIR"}));
   doctor.flags.push_back(
       Flag("--quick", quick.get(),
            "Do not read what the files of data sets and backups hold, only "

@@ -76,7 +76,7 @@ Command FederationMemberCommand() {
       .flags =
           {Flag("--data-dir", &flags->data_dir,
                 "Directory of data sets, ledger and releases",
-                {.env = true, .required = true}),
+                {.value = "DIR", .env = true, .required = true}),
            Flag("--dataset", &flags->dataset, "Data set whose people take part",
                 {.value = "NAME", .required = true}),
            Flag("--name", &flags->name,

@@ -332,7 +332,8 @@ Command VerifyCommand() {
   verify.flags.push_back(
       Flag("--receipts", &options->receipts,
            "File of receipts that analysts hold (dpnmf receipts export): the "
-           "ledger must contain every one"));
+           "ledger must contain every one",
+           {.value = "FILE"}));
   return verify;
 }
 

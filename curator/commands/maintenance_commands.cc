@@ -180,7 +180,8 @@ Command MaintenanceCommand(const char* name, const char* summary,
 
 Flag AuditLogFlag(MaintenanceOptions* options) {
   return Flag("--audit-log", &options->audit_log,
-              "Audit log file [DATA_DIR/audit.jsonl]", {.env = true});
+              "Audit log file [DATA_DIR/audit.jsonl]",
+              {.value = "FILE", .env = true});
 }
 
 }  // namespace
@@ -195,7 +196,7 @@ Command BackupCommand() {
       options, Backup);
   backup.flags.push_back(Flag("--output", &options->backup,
                               "New directory for the backup",
-                              {.required = true}));
+                              {.value = "DIR", .required = true}));
   return backup;
 }
 
@@ -209,7 +210,8 @@ Command RestoreCommand() {
       "docs/reference/operations.md.",
       options, Restore);
   restore.flags.push_back(Flag("--from", &options->backup,
-                               "Directory of the backup", {.required = true}));
+                               "Directory of the backup",
+                               {.value = "DIR", .required = true}));
   restore.flags.push_back(
       Flag("--check", &options->check,
            "Only check whether the backup could be restored"));

@@ -132,7 +132,8 @@ Command PublishCommand() {
              "recorded in the ledger",
              {.value = "POPULATION"}),
         Flag("--audit-log", &flags->audit_log,
-             "Audit log file [DATA_DIR/audit.jsonl]", {.env = true})})
+             "Audit log file [DATA_DIR/audit.jsonl]",
+             {.value = "FILE", .env = true})})
     publish.flags.push_back(flag);
   return publish;
 }

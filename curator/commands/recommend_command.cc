@@ -239,7 +239,7 @@ Command RecommendCommand() {
           "items.npz --explain --user-file - <who",
       .flags = {Flag("--data-dir", &flags->data_dir,
                      "Directory of data sets, ledger and releases",
-                     {.env = true, .required = true}),
+                     {.value = "DIR", .env = true, .required = true}),
                 Flag("--name", &flags->name, "Data set of ratings",
                      {.value = "DATASET", .required = true}),
                 Flag("--model", &flags->model,

@@ -27,6 +27,7 @@
 #include "curator/control/transform_record.h"
 #include "curator/import/people/fingerprint.h"
 #include "curator/ledger/data_paths.h"
+#include "curator/maintenance/grant_names.h"
 #include "curator/recommend/recommend_service.h"
 #include "curator/serve/budget_metrics.h"
 #include "curator/serve/open_membership.h"
@@ -157,12 +158,29 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   return absl::OkStatus();
 }
 
+// Those that the allow-list has at the start.
+absl::Status WarnOfGrants(const std::string& allow_list,
+                          const Curator& curator) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<Grant> grants,
+                         ReadAllowList(allow_list, kCuratorAllowList));
+  std::vector<std::string> datasets;
+  for (const Dataset* dataset : curator.catalog.All())
+    datasets.push_back(dataset->description().name);
+  if (curator.membership != nullptr)
+    datasets.push_back(curator.membership->name());
+  for (const std::string& sentence :
+       UnknownGrantNames(grants, datasets, curator.ledger->Populations()))
+    LogWarning("allow-list: {}", sentence);
+  return absl::OkStatus();
+}
+
 absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
   DPNMF_ASSIGN_OR_RETURN(curator->audit, AuditLog::Open(AuditFileOf(options)));
   DPNMF_ASSIGN_OR_RETURN(
       curator->metrics,
       Metrics::Create("dpnmf_curator", options.metrics_listen));
   LogRefusedPeers(curator->metrics.get());
+  DPNMF_RETURN_IF_ERROR(WarnOfGrants(options.allow_list, *curator));
   ShowBudgets(*curator->ledger, curator->catalog, curator->metrics.get());
   if (!curator->metrics->address().empty())
     LogInfo("metrics at http://{}/metrics", curator->metrics->address());

@@ -268,10 +268,10 @@ Command SynthesiseCommand() {
            {.shown = true}));
   command.flags.push_back(Flag("--output", &options->output,
                                "File of the release; must not exist",
-                               {.required = true}));
+                               {.value = "FILE", .required = true}));
   command.flags.push_back(Flag("--audit-log", &options->audit_log,
                                "File of the audit log [DATA_DIR/audit.jsonl]",
-                               {.env = true}));
+                               {.value = "FILE", .env = true}));
   return command;
 }
 

@@ -217,7 +217,7 @@ Command TransformCommand() {
           "/var/lib/dpnmf --name visits \\\n    --model W.npy --output H.npy",
       .flags = {Flag("--data-dir", &flags->data_dir,
                      "Directory of data sets, ledger and releases",
-                     {.env = true, .required = true}),
+                     {.value = "DIR", .env = true, .required = true}),
                 Flag("--name", &flags->name, "Data set",
                      {.value = "DATASET", .required = true}),
                 Flag("--model", &flags->model,
@@ -232,7 +232,7 @@ Command TransformCommand() {
                 Flag("--audit-log", &flags->audit_log,
                      "Audit log file while no server runs "
                      "[DATA_DIR/audit.jsonl]",
-                     {.env = true})},
+                     {.value = "FILE", .env = true})},
       .run = [flags] { return Transform(*flags); }};
 }
 

@@ -128,20 +128,27 @@ absl::Status CheckSameKey(const PeopleFingerprints& a,
                    "that belongs to this data directory."));
 }
 
-// A guarantee cannot begin after everything was published.
-absl::Status CheckNotPublished(const ImportOptions& options,
-                               const PeopleFingerprints& people) {
+absl::StatusOr<std::vector<SharedTable>> SharedTables(
+    const std::string& data_dir, const PeopleFingerprints& people) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<PublishedPeople> all,
-                         ReadPublished(options.data_dir));
+                         ReadPublished(data_dir));
+  std::vector<SharedTable> tables;
   for (const PublishedPeople& published : all) {
     DPNMF_RETURN_IF_ERROR(CheckSameKey(people, published.people,
                                        "the people of a published table"));
     const SharedPeople shared = SharedBy(people, published.people);
-    if (!shared.any()) continue;
-    if (!options.published) return PeoplePublished(shared.ids, shared.rows);
-    DPNMF_RETURN_IF_ERROR(
-        options.published(published.label_hash, shared.ids, shared.rows));
+    if (shared.any())
+      tables.push_back({published.label_hash, shared.ids, shared.rows});
   }
+  return tables;
+}
+
+absl::Status CheckAccepted(const std::vector<SharedTable>& tables,
+                           const std::vector<Digest>& accepted) {
+  for (const SharedTable& table : tables)
+    if (std::find(accepted.begin(), accepted.end(), table.label_hash) ==
+        accepted.end())
+      return PeoplePublished(table.ids, table.rows);
   return absl::OkStatus();
 }
 
@@ -164,17 +171,24 @@ absl::Status CheckRecords(const std::string& data_dir,
   return absl::OkStatus();
 }
 
-absl::StatusOr<PeopleFingerprints> ImportPeople(
-    ImportOptions options, const ImportProgress& progress) {
+absl::StatusOr<PeopleToRecord> RecognisePeople(ImportOptions options,
+                                               const ImportProgress& progress) {
   const std::string directory =
       DatasetDirectory(options.data_dir, options.name);
   DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
                          ReadDescription(directory));
+  if (stored.description.name != options.name) {
+    return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
+                   absl::StrCat("The directory ", directory, " holds data set ",
+                                stored.description.name,
+                                ": move it back under that name, or restore ",
+                                options.name, " from a backup."));
+  }
   TakeFlags(stored.description, &options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
                          LoadImportSource(options, progress));
-  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
+  DPNMF_ASSIGN_OR_RETURN(FileLock lock, TakeImportLock(options.data_dir));
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          LoadOrCreateFingerprintKey(options.data_dir));
   PeopleFingerprints people;
@@ -198,15 +212,19 @@ absl::StatusOr<PeopleFingerprints> ImportPeople(
   const auto before = ReadPeople(directory);
   if (before.ok() && before->key_check == people.key_check)
     KeepIds(*before, &people);
-  DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
-  const std::string bytes = PeopleBytes(people, stored.fingerprint);
-  if (options.before_publish) {
-    DPNMF_RETURN_IF_ERROR(options.before_publish(
-        stored.description,
-        {.people = KeyedDigest(ContentOf(bytes), KeyOfFiles(key))}));
-  }
-  DPNMF_RETURN_IF_ERROR(ReplaceDurably(PeopleFileOf(directory), bytes));
-  return people;
+  DPNMF_ASSIGN_OR_RETURN(std::vector<SharedTable> tables,
+                         SharedTables(options.data_dir, people));
+  std::string bytes = PeopleBytes(people, stored.fingerprint);
+  const Digest digest = KeyedDigest(ContentOf(bytes), KeyOfFiles(key));
+  return PeopleToRecord{
+      stored.description, directory,        std::move(people), digest,
+      std::move(tables),  std::move(bytes), std::move(lock)};
+}
+
+absl::Status RecordPeople(const PeopleToRecord& recognised,
+                          const std::vector<Digest>& accepted_tables) {
+  DPNMF_RETURN_IF_ERROR(CheckAccepted(recognised.tables, accepted_tables));
+  return ReplaceDurably(PeopleFileOf(recognised.directory), recognised.bytes);
 }
 
 }  // namespace dpnmf::curator

@@ -64,12 +64,14 @@ absl::Status DataKnownInPartition(const DatasetDescription& other) {
 
 // Something was released, as far as is known, of the people of a removed data
 // set: their population was used.
-bool MayBeReleased(const ImportOptions& options,
-                   const std::string& population) {
-  return !options.population_is_used || options.population_is_used(population);
+bool MayBeReleased(const LedgerFacts& facts, const std::string& population) {
+  if (!facts.used_populations.has_value()) return true;
+  const std::vector<std::string>& used = *facts.used_populations;
+  return std::find(used.begin(), used.end(), population) != used.end();
 }
 
 absl::Status CheckPopulationOf(const ImportOptions& options,
+                               const LedgerFacts& facts,
                                const std::vector<KnownDataset>& known,
                                const Digest& fingerprint) {
   for (const KnownDataset& one : known) {
@@ -81,7 +83,7 @@ absl::Status CheckPopulationOf(const ImportOptions& options,
         return DataKnownInPartition(other);
       continue;
     }
-    if (one.removed && !MayBeReleased(options, other.population)) continue;
+    if (one.removed && !MayBeReleased(facts, other.population)) continue;
     return DataKnown(other.name, other.population);
   }
   return absl::OkStatus();
@@ -94,6 +96,7 @@ bool LabelsArePublic(const ClassFacts& classes) {
 // The exact sizes of public labels would undo what is promised of the private
 // labels of the same people.
 absl::Status CheckLabelsOf(const ImportOptions& options,
+                           const LedgerFacts& facts,
                            const std::vector<KnownDataset>& known) {
   if (!options.class_column.has_value()) return absl::OkStatus();
   for (const KnownDataset& one : known) {
@@ -104,7 +107,7 @@ absl::Status CheckLabelsOf(const ImportOptions& options,
     // A mistaken declaration can be taken back if nothing was released. Sizes
     // that were public may have been read.
     if (one.removed && !LabelsArePublic(*other.classes) &&
-        !MayBeReleased(options, other.population))
+        !MayBeReleased(facts, other.population))
       continue;
     return Refused(
         "labels-public-mismatch",
@@ -466,70 +469,146 @@ absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir) {
                         ImportRunning());
 }
 
-absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
-                                          const ImportProgress& progress) {
-  DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
-  if (!options.dry_run || !options.data_dir.empty())
-    DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
-                         LoadImportSource(options, progress));
+// A member is set by the step that makes it.
+struct DatasetImport::State {
+  enum class Step { kRecognise, kDraft, kPublish, kNone };
 
-  StoredDescription stored{.description = DeclarationOf(options)};
-  DatasetDescription& description = stored.description;
-  source->Describe(&description);
-  // Sizes are described only of labels that the operator declared public.
-  if (options.labels_public) description.classes->sizes = source->ClassSizes();
-  DPNMF_RETURN_IF_ERROR(CheckDeclaration(description));
-  if (options.adjacency != Adjacency::kAddRemoveOne)
-    description.users = source->people();
-  DPNMF_RETURN_IF_ERROR(CheckUserCount(description, source->people()));
-
-  if (options.dry_run) {
-    options.dry_run({description, source->people(), source->First()});
-    return description;
+  // Refuses a step that is not the next one. The step that follows is set at
+  // its end.
+  absl::Status Begin(Step step) {
+    if (std::exchange(next, Step::kNone) == step) return absl::OkStatus();
+    return absl::InternalError("a step of an import out of its order");
   }
-  const std::string parent = absl::StrCat(options.data_dir, "/datasets");
-  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
+  absl::Status Progress(std::string_view stage) const {
+    if (progress) progress(stage, 0, 1);
+    return CheckNotInterrupted(options);
+  }
+
+  const ImportOptions options;
+  const ImportProgress progress;
+  Step next = Step::kRecognise;
+  // Load.
+  std::unique_ptr<ImportSource> source = nullptr;
+  StoredDescription stored = {};
+  // Recognise.
+  std::optional<FileLock> lock = std::nullopt;
+  std::optional<FingerprintKey> key = std::nullopt;
+  PeopleFingerprints people = {};
+  std::vector<SharedTable> tables = {};
+  // Draft.
+  std::optional<TemporaryDirectory> draft = std::nullopt;
+};
+
+DatasetImport::DatasetImport(std::unique_ptr<State> state)
+    : state_(std::move(state)) {}
+DatasetImport::DatasetImport(DatasetImport&&) noexcept = default;
+DatasetImport::~DatasetImport() = default;
+
+absl::StatusOr<DatasetImport> DatasetImport::Load(ImportOptions options,
+                                                  ImportProgress progress) {
+  DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
+  if (!options.data_dir.empty())
+    DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
+  auto state = std::make_unique<State>(
+      State{.options = std::move(options), .progress = std::move(progress)});
+  DPNMF_ASSIGN_OR_RETURN(state->source,
+                         LoadImportSource(state->options, state->progress));
+  DatasetDescription& description = state->stored.description;
+  description = DeclarationOf(state->options);
+  state->source->Describe(&description);
+  // Sizes are described only of labels that the operator declared public.
+  if (state->options.labels_public)
+    description.classes->sizes = state->source->ClassSizes();
+  DPNMF_RETURN_IF_ERROR(CheckDeclaration(description));
+  const std::uint64_t people = state->source->people();
+  if (description.adjacency != Adjacency::kAddRemoveOne)
+    description.users = people;
+  DPNMF_RETURN_IF_ERROR(CheckUserCount(description, people));
+  return DatasetImport(std::move(state));
+}
+
+ImportPreview DatasetImport::Preview() const {
+  return {description(), state_->source->people(), state_->source->First()};
+}
+
+const DatasetDescription& DatasetImport::description() const {
+  return state_->stored.description;
+}
+
+absl::Status DatasetImport::Recognise() {
+  DPNMF_RETURN_IF_ERROR(state_->Begin(State::Step::kRecognise));
+  const ImportOptions& options = state_->options;
+  DPNMF_ASSIGN_OR_RETURN(state_->lock, TakeImportLock(options.data_dir));
   // Another import may have taken it while the file was read.
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
   RemoveDrafts(options.data_dir);
-  if (progress) progress("checking", 0, 1);
-  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+  DPNMF_RETURN_IF_ERROR(state_->Progress("checking"));
+  DPNMF_ASSIGN_OR_RETURN(state_->key,
                          LoadOrCreateFingerprintKey(options.data_dir));
-  PeopleFingerprints people;
-  stored.fingerprint = source->Fingerprint(key, &people);
-  if (!description.partition.empty())
-    description.people =
-        DigestOfPeople(people, stored.fingerprint, description.population,
-                       description.partition);
+  StoredDescription& stored = state_->stored;
+  stored.fingerprint =
+      state_->source->Fingerprint(*state_->key, &state_->people);
+  if (!stored.description.partition.empty()) {
+    stored.description.people = DigestOfPeople(
+        state_->people, stored.fingerprint, stored.description.population,
+        stored.description.partition);
+  }
+  DPNMF_ASSIGN_OR_RETURN(state_->tables,
+                         SharedTables(options.data_dir, state_->people));
+  state_->next = State::Step::kDraft;
+  return absl::OkStatus();
+}
+
+const std::vector<SharedTable>& DatasetImport::shared_tables() const {
+  return state_->tables;
+}
+
+absl::StatusOr<DatasetDigests> DatasetImport::Draft(const LedgerFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(state_->Begin(State::Step::kDraft));
+  const ImportOptions& options = state_->options;
+  const StoredDescription& stored = state_->stored;
+  const PeopleFingerprints& people = state_->people;
   DPNMF_ASSIGN_OR_RETURN(const std::vector<KnownDataset> known,
                          KnownDatasets(options.data_dir));
-  DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, known, stored.fingerprint));
-  DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options, known));
   DPNMF_RETURN_IF_ERROR(
-      CheckInOnePartition(options, known, description, people));
-  DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
+      CheckPopulationOf(options, facts, known, stored.fingerprint));
+  DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options, facts, known));
+  if (!options.partition.empty()) {
+    if (!facts.elsewhere.has_value())
+      return absl::InternalError("the ledger was not asked for partitions");
+    DPNMF_RETURN_IF_ERROR(CheckInOnePartition(options, *facts.elsewhere, known,
+                                              stored.description, people));
+  }
+  DPNMF_RETURN_IF_ERROR(CheckAccepted(state_->tables, facts.accepted_tables));
   DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, known, people));
 
-  DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
-  if (progress) progress("writing", 0, 1);
-  DPNMF_ASSIGN_OR_RETURN(TemporaryDirectory draft,
-                         TemporaryDirectory::Create(parent, kDraftPrefix));
-  DatasetWriter writer(draft.path(), KeyOfFiles(key));
-  DPNMF_RETURN_IF_ERROR(source->Write(description, &writer));
+  DPNMF_RETURN_IF_ERROR(state_->Progress("writing"));
+  DPNMF_ASSIGN_OR_RETURN(
+      TemporaryDirectory draft,
+      TemporaryDirectory::Create(absl::StrCat(options.data_dir, "/datasets"),
+                                 kDraftPrefix));
+  DatasetWriter writer(draft.path(), KeyOfFiles(*state_->key));
+  DPNMF_RETURN_IF_ERROR(state_->source->Write(stored.description, &writer));
   DPNMF_RETURN_IF_ERROR(
       writer.Write(kPeopleFile, PeopleBytes(people, stored.fingerprint)));
   DPNMF_RETURN_IF_ERROR(writer.Write("dataset.json", ToJson(stored)));
   DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, writer.Finish());
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
-  if (options.check_draft)
-    DPNMF_RETURN_IF_ERROR(options.check_draft(draft.path()));
-  if (options.before_publish)
-    DPNMF_RETURN_IF_ERROR(options.before_publish(description, digests));
+  state_->draft.emplace(std::move(draft));
+  state_->next = State::Step::kPublish;
+  return digests;
+}
+
+const std::string& DatasetImport::draft_directory() const {
+  return state_->draft->path();
+}
+
+absl::Status DatasetImport::Publish() {
+  DPNMF_RETURN_IF_ERROR(state_->Begin(State::Step::kPublish));
+  const ImportOptions& options = state_->options;
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
-  DPNMF_RETURN_IF_ERROR(
-      draft.Publish(DatasetDirectory(options.data_dir, options.name)));
-  return description;
+  return state_->draft->Publish(
+      DatasetDirectory(options.data_dir, options.name));
 }
 
 }  // namespace dpnmf::curator

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,10 +77,6 @@ struct ImportOptions {
   // charged to all). The ids are in the column partitions.by.
   PeoplePartitions partitions;
   std::string partition;
-  // Data sets that the ledger has in other partitions of the population: with
-  // `partition` their people must be known. Asked while the lock of imports is
-  // held; empty: none.
-  std::function<absl::StatusOr<std::vector<PeopleElsewhere>>()> elsewhere;
 
   std::string name;
   std::string population;
@@ -117,30 +114,8 @@ struct ImportOptions {
 
   // Receives notes on probable mistakes, as in LoadOptions.
   std::function<void(const std::string& sentence)> note;
-  // Called with the directory that holds the data set as it would be published,
-  // a sibling of the data sets, before before_publish. What it refuses leaves
-  // nothing behind.
-  std::function<absl::Status(const std::string& draft)> check_draft;
-  // Called when everything is written and synced, before the data set gets its
-  // name, with the keyed digests of its files: what it refuses leaves nothing
-  // behind.
-  std::function<absl::Status(const DatasetDescription&, const DatasetDigests&)>
-      before_publish;
-  // Tells whether anything was ever released about a population. If empty,
-  // releases are assumed for every population.
-  std::function<bool(const std::string& population)> population_is_used;
-  // Given the first people as they would be stored, before normalisation; the
-  // import then ends without a change anywhere, not even a lock. Without a
-  // data_dir nothing asks whether the name is free.
-  std::function<void(const ImportPreview& preview)> dry_run;
-  // Asked about each table that was published without privacy and shares people
-  // with the data; what it refuses leaves nothing behind. Null: refused,
-  // "people-published".
-  std::function<absl::Status(const Digest& label_hash, std::uint64_t ids,
-                             std::uint64_t rows)>
-      published;
-  // Asked while the file is read and before the next step; once true, Import
-  // ends with CANCELLED "cancelled" and leaves nothing behind.
+  // Asked while the file is read and before the next step; once true, the
+  // import ends with CANCELLED "cancelled" and leaves nothing behind.
   std::function<bool()> interrupted;
 };
 
@@ -160,30 +135,78 @@ using ImportProgress = std::function<void(
 // "shard-of-malformed"; those of CheckPartitionOptions (partitions.h).
 absl::Status CheckImportOptions(const ImportOptions& options);
 
-// In this order: checks the options; refuses a name in use (ALREADY_EXISTS
-// "dataset-exists"); loads and validates the file (errors of LoadMatrix, or of
-// LoadItemTable and LoadRatings); refuses more users than LargestUserCount
-// (INVALID_ARGUMENT "users-too-many") and data known under another population
-// (FAILED_PRECONDITION "data-known"; of removed data sets as well, if that
-// population is used) or, in any case, in another partition, labels that are
-// public where those of another data set of the population are private, or the
-// reverse (INVALID_ARGUMENT "labels-public-mismatch"), people of another
-// partition
-// ("people-in-two-partitions", "rows-in-two-partitions"), and people of a
-// published table
-// ("people-published"); normalises; writes and syncs a temporary directory in
-// DATA_DIR/datasets; check_draft; before_publish; renames it to its name and
-// syncs again. Whatever is refused, and a process killed at any point, leaves
-// no data set behind; what a killed import left unnamed is removed by the next
-// one. FAILED_PRECONDITION "import-running" if another process imports here;
-// UNAVAILABLE "storage-failed".
+// A table that was published without privacy and shares people with the data.
+struct SharedTable {
+  Digest label_hash{};  // as the ledger knows the label
+  std::uint64_t ids = 0, rows = 0;
+};
+
+// Facts of the ledger on people, read while the lock of imports is held.
+struct LedgerFacts {
+  // Populations about which anything was ever released. Not set: all.
+  std::optional<std::vector<std::string>> used_populations = std::nullopt;
+  // Data sets that the ledger has in other partitions of the population, whose
+  // people must be known. Needed with ImportOptions::partition.
+  std::optional<std::vector<PeopleElsewhere>> elsewhere = std::nullopt;
+  // Labels of published tables whose people the operator accepts.
+  std::vector<Digest> accepted_tables = {};
+};
+
+// An import in four steps: Load, Recognise, Draft, Publish, each once and in
+// this order; a step after another, or after one that failed, is refused
+// (INTERNAL). The caller asks the ledger after Recognise, which takes the lock
+// of imports, and writes its rows before Publish. Whatever a step
+// refuses, and a process killed at any point, leaves no data set behind; what a
+// killed import left unnamed is removed by the next one.
 //
-// Sentences may quote private data: for the operator's terminal only.
-//
-// The data set gets the fingerprints of its people (dataset_people.h). `note`
-// is told how many of them are people of another population too.
-absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
-                                          const ImportProgress& progress = {});
+// Sentences may quote private data: for the operator's terminal only. For one
+// thread.
+class DatasetImport {
+ public:
+  // Checks the options; refuses a name in use (ALREADY_EXISTS "dataset-exists";
+  // without a data_dir no name is looked for); loads and validates the file
+  // (errors of LoadMatrix, or of LoadItemTable and LoadRatings); refuses more
+  // users than LargestUserCount (INVALID_ARGUMENT "users-too-many"). Writes
+  // nothing and takes no lock.
+  static absl::StatusOr<DatasetImport> Load(ImportOptions options,
+                                            ImportProgress progress = {});
+  DatasetImport(DatasetImport&&) noexcept;
+  ~DatasetImport();
+
+  // The first people as they would be stored, before normalisation; before
+  // Draft.
+  ImportPreview Preview() const;
+  const DatasetDescription& description() const;
+
+  // Takes the lock of imports until this object ends, removes what killed
+  // imports left, and makes the fingerprints of the people
+  // (dataset_people.h). FAILED_PRECONDITION "import-running" if another process
+  // imports here; UNAVAILABLE "storage-failed"; errors of SharedTables.
+  absl::Status Recognise();
+  // Published tables that share people with the data; after Recognise.
+  const std::vector<SharedTable>& shared_tables() const;
+
+  // Refuses data known under another population (FAILED_PRECONDITION
+  // "data-known"; of removed data sets as well, if that population is used) or,
+  // in any case, in another partition; labels that are public where those of
+  // another data set of the population are private, or the reverse
+  // (INVALID_ARGUMENT "labels-public-mismatch"); people of another partition
+  // (CheckInOnePartition), and people of a published table that is not accepted
+  // ("people-published"). Then normalises, writes and syncs a temporary
+  // directory in DATA_DIR/datasets, and returns the keyed digests of its files.
+  // `note` is told how many people are people of another population too.
+  absl::StatusOr<DatasetDigests> Draft(const LedgerFacts& facts);
+  // The directory with the data set as it would be published; after Draft.
+  const std::string& draft_directory() const;
+
+  // Gives the directory its name and syncs again.
+  absl::Status Publish();
+
+ private:
+  struct State;
+  explicit DatasetImport(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 // FAILED_PRECONDITION "people-published". Shared ids are no chance: the
 // sentence then offers no --accept-overlap.

@@ -186,8 +186,9 @@ class MatrixSource : public ImportSource {
       const ImportOptions& options, const ImportProgress& progress) {
     LoadOptions load;
     if (!options.features_file.empty()) {
-      DPNMF_ASSIGN_OR_RETURN(load.feature_names,
-                             LoadIds(options.features_file, "feature"));
+      DPNMF_ASSIGN_OR_RETURN(
+          load.feature_names,
+          LoadIds(options.features_file, {.note = options.note}));
     }
     load.format = options.format;
     load.header = options.header;
@@ -218,8 +219,9 @@ class MatrixSource : public ImportSource {
     std::vector<double> weights;
     if (!options.feature_weights_file.empty()) {
       DPNMF_ASSIGN_OR_RETURN(
-          weights, LoadFeatureWeights(options.feature_weights_file,
-                                      load.feature_names, matrix.features));
+          weights,
+          LoadFeatureWeights(options.feature_weights_file, load.feature_names,
+                             matrix.features, options.note));
     }
     auto source = std::make_unique<MatrixSource>(std::move(matrix),
                                                  std::move(load.feature_names));
@@ -317,7 +319,9 @@ class RatingsSource : public ImportSource {
       const ImportOptions& options, const ImportProgress& progress) {
     DPNMF_ASSIGN_OR_RETURN(
         ItemTable items,
-        LoadItemTable(options.items_file, options.item_features_file));
+        LoadItemTable(
+            options.items_file, options.item_features_file,
+            {.header = ItemHeaderOf(options.ratings), .note = options.note}));
     RatingsOptions load;
     load.scale = options.rating_range.value();
     load.users_count = DeclaredColumns(options);
@@ -325,6 +329,7 @@ class RatingsSource : public ImportSource {
     load.progress = ReadingOf(progress);
     load.interrupted = options.interrupted;
     load.refused = options.refused;
+    load.note = options.note;
     DPNMF_ASSIGN_OR_RETURN(LoadedRatings ratings,
                            LoadRatings(options.ratings, items, load));
     if (options.note && ratings.replaced > 0) {

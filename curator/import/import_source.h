@@ -49,8 +49,8 @@ class ImportSource {
                              DatasetWriter* writer) = 0;
 };
 
-// Reads and checks the files that the options name; errors as Import. The
-// options must have passed CheckImportOptions.
+// Reads and checks the files that the options name; errors as
+// DatasetImport::Load. The options must have passed CheckImportOptions.
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
     const ImportOptions& options, const ImportProgress& progress);
 

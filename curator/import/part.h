@@ -39,8 +39,8 @@ struct ImportedPart {
 
 // Imports options.input as the columns options.shard_of of data set
 // options.name. The file must have that many people. No ledger is read or
-// written, and nothing is released about a part by itself. As Import, all or
-// nothing. Errors of Import that concern the file and the flags;
+// written, and nothing is released about a part by itself. All or nothing.
+// Errors of DatasetImport that concern the file and the flags;
 // "shard-of-malformed"; "users-mismatch" (users_count is not N);
 // FAILED_PRECONDITION "fingerprint-key-missing": parts are fingerprinted under
 // one key, so none is drawn; ALREADY_EXISTS "part-exists".

@@ -213,16 +213,12 @@ std::uint64_t PeopleInPartitions(
 }
 
 absl::Status CheckInOnePartition(const ImportOptions& options,
+                                 const std::vector<PeopleElsewhere>& elsewhere,
                                  const std::vector<KnownDataset>& known,
                                  const DatasetDescription& description,
                                  const PeopleFingerprints& people) {
-  if (options.partition.empty()) return absl::OkStatus();
-  if (options.elsewhere) {
-    DPNMF_ASSIGN_OR_RETURN(const std::vector<PeopleElsewhere> elsewhere,
-                           options.elsewhere());
-    for (const PeopleElsewhere& one : elsewhere)
-      DPNMF_RETURN_IF_ERROR(CheckKnown(one, known));
-  }
+  for (const PeopleElsewhere& one : elsewhere)
+    DPNMF_RETURN_IF_ERROR(CheckKnown(one, known));
   for (const KnownDataset& one : known) {
     const DatasetDescription& other = one.stored.description;
     // Versions of a data set share their partition; one in no partition is

@@ -51,11 +51,12 @@ std::uint64_t PeopleInPartitions(
 // people in the smaller of both (under add_remove_one the least number of
 // people that have so many ids), unless options.accept_equal_rows; errors of
 // ReadPeople of such a data set, without whose fingerprints nothing can be
-// said. Nothing is refused of data in no partition: they are charged to all.
-// NOT_FOUND "people-missing" if one of options.elsewhere is not known with
-// these people; errors of options.elsewhere. options.note is told of rows that
-// another partition has as well.
+// said. For data in a partition: those in none are charged to all.
+// NOT_FOUND "people-missing" if one of `elsewhere` (LedgerFacts) is not known
+// with these people. options.note is told of rows that another partition has as
+// well.
 absl::Status CheckInOnePartition(const ImportOptions& options,
+                                 const std::vector<PeopleElsewhere>& elsewhere,
                                  const std::vector<KnownDataset>& known,
                                  const DatasetDescription& description,
                                  const PeopleFingerprints& people);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "common/access/allow_list.h"
 #include "common/base/error.h"
 #include "common/doctor/doctor_checks.h"
+#include "common/federation/federation.h"
 #include "curator/data/file_digests.h"
 #include "curator/data/rated_users.h"
 #include "curator/data/removed.h"
@@ -24,6 +26,7 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
+#include "curator/maintenance/grant_names.h"
 #include "curator/maintenance/remove_dataset.h"
 #include "curator/session/catalog.h"
 #include "curator/session/promise.h"
@@ -309,6 +312,45 @@ Finding WidthOf(const std::vector<Grant>& grants) {
   return Good("Data sets and budgets are listed.");
 }
 
+// Names that the allow-list may have: data sets, the federation (whose curators know
+// the data set by its name) and populations.
+struct KnownNames {
+  std::vector<std::string> datasets, populations;
+};
+
+KnownNames NamesIn(const CuratorDoctorOptions& options,
+                   const absl::StatusOr<LedgerAudit>& audit) {
+  KnownNames known;
+  std::set<std::string> populations;
+  known.datasets =
+      DatasetNames(options.data_dir).value_or(std::vector<std::string>());
+  for (const std::string& name : known.datasets) {
+    const auto dataset = Dataset::OpenNamed(options.data_dir, name);
+    if (dataset.ok()) populations.insert((*dataset)->description().population);
+  }
+  if (audit.ok())
+    for (const PopulationPolicy& policy : audit->policies)
+      populations.insert(policy.population);
+  known.populations.assign(populations.begin(), populations.end());
+  if (const auto federation = ReadFederation(options.federation);
+      federation.ok())
+    known.datasets.push_back(federation->name);
+  return known;
+}
+
+// Names of nothing, then the width of the grants.
+Finding GrantsIn(const std::vector<Grant>& grants, const KnownNames& known) {
+  const Finding width = WidthOf(grants);
+  const std::vector<std::string> unknown =
+      UnknownGrantNames(grants, known.datasets, known.populations);
+  if (unknown.empty()) return width;
+  const bool wide = width.result != Finding::kOk;
+  return Doubtful(
+      StrCat(absl::StrJoin(unknown, " "), wide ? " " + width.text : ""),
+      StrCat("Correct the names, or import what they are for.",
+             wide ? " " + width.remedy : ""));
+}
+
 // Import asks these records who was published.
 void AddPublications(const std::string& data_dir, const LedgerAudit& audit,
                      CheckList* checks) {
@@ -325,7 +367,9 @@ void AddPublications(const std::string& data_dir, const LedgerAudit& audit,
                      "are refused."));
 }
 
-void AddAllowList(const std::string& path, CheckList* checks) {
+void AddAllowList(const CuratorDoctorOptions& options,
+                  const absl::StatusOr<LedgerAudit>& audit, CheckList* checks) {
+  const std::string& path = options.allow_list;
   const absl::StatusOr<std::vector<Grant>> grants =
       ReadAllowList(path, kCuratorAllowList);
   if (checks->Add(
@@ -335,7 +379,7 @@ void AddAllowList(const std::string& path, CheckList* checks) {
               StrCat(grants.ok() ? grants->size() : 0, " entries."),
               "Access is denied to everyone until the file is corrected."))) {
     checks->Add("allow-list mode", NotWritableByOthers(path));
-    checks->Add("grants", WidthOf(*grants));
+    checks->Add("grants", GrantsIn(*grants, NamesIn(options, audit)));
   }
 }
 
@@ -384,7 +428,7 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
   CheckList checks;
   checks.Add("user", NotRoot());
   AddTlsFiles(options.tls, Purpose::kServer, options.now, &checks);
-  AddAllowList(options.allow_list, &checks);
+  AddAllowList(options, audit, &checks);
   checks.Add("data directory", PrivateDirectory(options.data_dir));
   checks.Add("anchor", AnchorPlace(options.data_dir, options.anchor_dir));
   checks.Add(

@@ -16,6 +16,7 @@ struct CuratorDoctorOptions {
   std::string anchor_dir;  // empty: served without an anchor
   TlsFiles tls;
   std::string allow_list;
+  std::string federation;  // federation.json; empty: in none
   std::string audit_log;
   std::string metrics_listen;
   std::string backup;  // the latest one; empty: none is named

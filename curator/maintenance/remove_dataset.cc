@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -142,14 +143,12 @@ absl::Status DeleteData(const std::string& data_dir, const std::string& name) {
 
 }  // namespace
 
-bool PopulationIsUsed(const std::vector<LedgerRow>& rows,
-                      const std::string& population) {
-  for (const LedgerRow& row : rows) {
-    if (row.population == population &&
-        (row.kind == RowKind::kOpen || row.kind == RowKind::kCharge))
-      return true;
-  }
-  return false;
+std::vector<std::string> UsedPopulations(const std::vector<LedgerRow>& rows) {
+  std::set<std::string> used;
+  for (const LedgerRow& row : rows)
+    if (row.kind == RowKind::kOpen || row.kind == RowKind::kCharge)
+      used.insert(row.population);
+  return {used.begin(), used.end()};
 }
 
 absl::StatusOr<std::vector<std::string>> RemovedWithData(
@@ -194,7 +193,9 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
 
   RemovedDataset result;
   result.population = stored->description.population;
-  result.population_is_used = PopulationIsUsed(rows, result.population);
+  const std::vector<std::string> used = UsedPopulations(rows);
+  result.population_is_used =
+      std::binary_search(used.begin(), used.end(), result.population);
   const AuditFields fields = {
       {"dataset", name}, {"population", result.population}, {"by", by}};
   DPNMF_RETURN_IF_ERROR(

@@ -42,10 +42,9 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
 absl::StatusOr<std::vector<std::string>> RemovedWithData(
     const std::string& data_dir);
 
-// Returns whether a run was ever opened on the population: releases about its
+// Populations on which a run was ever opened, sorted: releases about their
 // people are bound to the population.
-bool PopulationIsUsed(const std::vector<LedgerRow>& rows,
-                      const std::string& population);
+std::vector<std::string> UsedPopulations(const std::vector<LedgerRow>& rows);
 
 }  // namespace dpnmf::curator
 

@@ -53,7 +53,8 @@ def main():
     recommend = messages()
     credentials = grpc.ssl_channel_credentials(
         flags.ca.read_bytes(), flags.key.read_bytes(), flags.cert.read_bytes())
-    with grpc.secure_channel(flags.server, credentials) as channel:
+    # No proxy that the environment sets for all programs.
+    with grpc.secure_channel(flags.server, credentials, [("grpc.enable_http_proxy", 0)]) as channel:
         get_recommendations = channel.unary_unary(
             METHOD,
             request_serializer=recommend.GetRecommendationsRequest.SerializeToString,

@@ -201,7 +201,9 @@ absl::StatusOr<Attacked> AttackTables(const AttackFlags& flags,
 absl::StatusOr<RatingTable> ReadAttackRatings(
     const std::string& path, const AttackFlags& flags,
     std::vector<std::string>* people) {
-  DPNMF_ASSIGN_OR_RETURN(const ItemTable items, LoadItemTable(flags.items, ""));
+  DPNMF_ASSIGN_OR_RETURN(
+      const ItemTable items,
+      LoadItemTable(flags.items, "", {.header = ItemHeaderOf(path)}));
   RatingsOptions options;
   options.has_unlisted_flag = false;
   options.keep_times = flags.attacker.days.has_value();
@@ -387,9 +389,10 @@ Command AttackCommand() {
       .flags =
           {Flag("--original", &flags->original,
                 "Table from which the published one was made; can be .gz",
-                {.required = true}),
+                {.value = "FILE", .required = true}),
            Flag("--published", &flags->published,
-                "Table that is or may be published", {.required = true}),
+                "Table that is or may be published",
+                {.value = "FILE", .required = true}),
            Flag("--users", &flags->users, "Which lines of the files are people",
                 {.one_of = "rows|columns", .shown = true}),
            Flag(
@@ -416,9 +419,11 @@ Command AttackCommand() {
                 {.value = "C"}),
            Flag("--outsiders", &flags->outsiders,
                 "Table (or ratings) of people who are not in the published "
-                "table: for membership"),
+                "table: for membership",
+                {.value = "FILE"}),
            Flag("--items", &flags->items,
-                "Attack ratings: file with the items' ids, one on each line"),
+                "Attack ratings: file with the items' ids, one on each line",
+                {.value = "FILE"}),
            Flag("--rating-range", &flags->rating_range,
                 "Least and largest rating, such as 1,5"),
            Flag("--known-days", &flags->attacker.days,
@@ -432,7 +437,8 @@ Command AttackCommand() {
                 {.shown = true}),
            Flag("--beside", &flags->beside,
                 "Output directories of distort, complete, synthesise or attack "
-                "whose tables are shown on the same page, separated by commas"),
+                "whose tables are shown on the same page, separated by commas",
+                {.value = "DIR"}),
            Flag("--public", &flags->is_public,
                 "Declare the tables public or generated"),
            Flag("--seed", &flags->seed,
@@ -441,7 +447,7 @@ Command AttackCommand() {
                 {.shown = true}),
            Flag("--output", &flags->output,
                 "Directory for attack.csv, results.json and report.html",
-                {.required = true})},
+                {.value = "DIR", .required = true})},
       .run = [flags] { return RunAttack(*flags); }};
 }
 

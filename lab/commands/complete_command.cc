@@ -580,10 +580,11 @@ Flags Together(std::initializer_list<Flags> groups) {
 Flags OutputFlags(CompleteFlags* flags) {
   return {Flag("--output", &flags->output,
                "Directory for metrics.csv, results.json and a draft",
-               {.required = true}),
+               {.value = "DIR", .required = true}),
           Flag("--data-dir", &flags->data_dir,
                "Data directory whose key recognises people: a draft without "
-               "it cannot be published"),
+               "it cannot be published",
+               {.value = "DIR"}),
           Flag("--public", &flags->is_public,
                "Declare the data public or generated"),
           Flag("--seed", &flags->seed,
@@ -593,11 +594,12 @@ Flags OutputFlags(CompleteFlags* flags) {
 Flags RatingFlags(CompleteFlags* flags) {
   return {Flag("--ratings", &flags->files.ratings,
                "Ratings to learn from: lines of user, item, rating",
-               {.required = true}),
+               {.value = "FILE", .required = true}),
           Flag("--test", &flags->files.test,
-               "Ratings that the error is measured on"),
+               "Ratings that the error is measured on", {.value = "FILE"}),
           Flag("--items", &flags->files.items,
-               "File with the items' ids, one a line [those of the files]"),
+               "File with the items' ids, one a line [those of the files]",
+               {.value = "FILE"}),
           Flag("--rating-range", &flags->files.rating_range,
                "Declared range of a rating: LOW,HIGH [that of the file]")};
 }
@@ -605,13 +607,16 @@ Flags RatingFlags(CompleteFlags* flags) {
 Flags SideFlags(CompleteFlags* flags) {
   return {Flag("--user-features", &flags->files.user_features,
                "CSV with a header: the people's ids, then their features, "
-               "numbers or words"),
+               "numbers or words",
+               {.value = "FILE"}),
           Flag("--item-features", &flags->files.item_features,
-               "The same of the items"),
+               "The same of the items", {.value = "FILE"}),
           Flag("--user-labels", &flags->files.user_labels,
-               "Clusters of people given directly: lines of id, label"),
+               "Clusters of people given directly: lines of id, label",
+               {.value = "FILE"}),
           Flag("--item-labels", &flags->files.item_labels,
-               "Clusters of items given directly: lines of id, label")};
+               "Clusters of items given directly: lines of id, label",
+               {.value = "FILE"})};
 }
 
 Flags FitFlags(CompleteFlags* flags) {
@@ -659,11 +664,13 @@ Command CompleteCommand() {
       .summary = "Add people or items to a completed table by iAux-NMF",
       .flags = Together(
           {{Flag("--model", &flags->model, "model.bin of a fit or an update",
-                 {.required = true}),
-            Flag("--rows", &flags->rows, "Ratings of new people"),
-            Flag("--columns", &flags->columns, "Ratings of new items"),
+                 {.value = "FILE", .required = true}),
+            Flag("--rows", &flags->rows, "Ratings of new people",
+                 {.value = "FILE"}),
+            Flag("--columns", &flags->columns, "Ratings of new items",
+                 {.value = "FILE"}),
             Flag("--test", &flags->files.test,
-                 "Ratings that the error is measured on")},
+                 "Ratings that the error is measured on", {.value = "FILE"})},
            SideFlags(flags.get()),
            OutputFlags(flags.get())}),
       .run = [flags] { return RunUpdate(*flags); }};

@@ -297,7 +297,7 @@ Command DistortCommand() {
       .flags =
           {Flag("--input", &flags->input,
                 "Table to read: CSV, TSV, text or .npy; .gz is read too",
-                {.required = true}),
+                {.value = "FILE", .required = true}),
            Flag("--users", &flags->users, "Which lines of the file are people",
                 {.one_of = "rows|columns", .required = true}),
            Flag("--header", &flags->header,
@@ -347,20 +347,22 @@ Command DistortCommand() {
                 "Most people on whom accuracy is measured", {.shown = true}),
            Flag("--beside", &flags->beside,
                 "Output directories of distort, complete, synthesise or attack "
-                "whose tables are shown on the same page, separated by commas"),
+                "whose tables are shown on the same page, separated by commas",
+                {.value = "DIR"}),
            Flag("--seed", &study.seed,
                 "Seed of everything random; needs --public"),
            Flag("--public", &flags->is_public,
                 "Declare the table public or generated"),
            Flag("--data-dir", &flags->data_dir,
                 "Data directory whose key recognises the people; without it a "
-                "draft cannot be published"),
+                "draft cannot be published",
+                {.value = "DIR"}),
            Flag("--threads", &study.attack.threads,
                 "Number of threads of the attacks", {.shown = true}),
            Flag("--output", &flags->output,
                 "Directory for metrics.csv, results.json, report.html and the "
                 "drafts",
-                {.required = true})},
+                {.value = "DIR", .required = true})},
       .run = [flags] { return RunDistort(*flags); }};
 }
 

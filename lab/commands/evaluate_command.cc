@@ -224,7 +224,8 @@ Command EvaluateCommand() {
           "--output evaluation",
       .flags =
           {Flag("--input", &options.input,
-                "Matrix to read; .gz is read too. For ratings: --ratings"),
+                "Matrix to read; .gz is read too. For ratings: --ratings",
+                {.value = "FILE"}),
            Flag("--users", &flags->users, "Which lines of the file are people",
                 {.one_of = "rows|columns"}),
            Flag("--format-in", &flags->format_in, "Format of the file",
@@ -236,7 +237,8 @@ Command EvaluateCommand() {
                 "from V may then be compared"),
            Flag("--vocabulary", &options.vocabulary,
                 "File with one word on each line, one for each feature: for "
-                "topics and coherence"),
+                "topics and coherence",
+                {.value = "FILE"}),
            Flag("--image-width", &options.image_width,
                 "Width of a picture, if columns are pictures: "
                 "moments are fitted with near pixels taken to be alike"),
@@ -253,7 +255,8 @@ Command EvaluateCommand() {
            Flag("--prior", &options.priors,
                 "Public knowledge that moments are fitted with: FILE (columns "
                 "of public people, as --users), dictionary:FILE or "
-                "moment:FILE; several with commas"),
+                "moment:FILE; several with commas",
+                {.value = "FILE|dictionary:FILE|moment:FILE"}),
            Flag("--loss", &flags->loss,
                 "What moments and none are fitted by; kl also measures all",
                 {.one_of = "squared|kl", .shown = true}),
@@ -297,13 +300,15 @@ Command EvaluateCommand() {
            Flag("--output", &options.output,
                 "Directory for results.csv, curves.csv, results.json, "
                 "report.html",
-                {.required = true}),
+                {.value = "DIR", .required = true}),
            ForceFlag(&flags->force),
            Flag("--save-models", &options.save_models,
-                "Directory for every W: .npy, D x K, float64"),
+                "Directory for every W: .npy, D x K, float64",
+                {.value = "DIR"}),
            Flag("--data-dir", &options.data_dir,
                 "Data directory whose evaluations.log records the use "
-                "[--output]")},
+                "[--output]",
+                {.value = "DIR"})},
       .run = [flags] { return RunEvaluate(*flags); }};
   for (const Flag& flag : RatingsFlags(&flags->of_ratings))
     command.flags.push_back(flag);

@@ -116,11 +116,13 @@ std::vector<Flag> RatingsFlags(EvaluateRatingsFlags* flags) {
   return {
       Flag("--ratings", &options.ratings,
            "File of ratings instead of --input: lines of user, item, rating "
-           "and optionally a time"),
+           "and optionally a time",
+           {.value = "FILE"}),
       Flag("--items", &options.items, "File with the items' ids, one a line",
-           {.needs = kNeeds}),
+           {.value = "FILE", .needs = kNeeds}),
       Flag("--item-features", &options.item_features,
-           "CSV of public features: item,name,...", {.needs = kNeeds}),
+           "CSV of public features: item,name,...",
+           {.value = "FILE", .needs = kNeeds}),
       Flag("--rating-range", &options.rating_range,
            "Declared range of a rating: LOW,HIGH", {.needs = kNeeds}),
       Flag("--unlisted", &flags->unlisted, "Lines of items not in --items",

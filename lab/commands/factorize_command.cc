@@ -187,7 +187,7 @@ Command FactorizeCommand() {
           "--users columns --rank 50 \\\n    --output W.npy --iterations 200",
       .flags =
           {Flag("--input", &flags->input, "File to read; .gz is read too",
-                {.required = true}),
+                {.value = "FILE", .required = true}),
            Flag("--users", &flags->users, "Which lines of the file are people",
                 {.one_of = "rows|columns", .required = true}),
            Flag("--format-in", &flags->format_in, "Format of the file",
@@ -196,7 +196,7 @@ Command FactorizeCommand() {
                 "Name of the array of an .npz file that has several"),
            Flag("--rank", &options.rank, "K: columns of W", {.required = true}),
            Flag("--output", &flags->output, "File for W: .npy, D x K, float64",
-                {.required = true}),
+                {.value = "FILE", .required = true}),
            Flag("--iterations", &options.iterations, "Most iterations",
                 {.shown = true}),
            Flag("--target-objective", &options.target_objective,

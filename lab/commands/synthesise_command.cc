@@ -536,7 +536,8 @@ Command SynthesiseCommand() {
           "--output tested",
       .flags =
           {Flag("--release", &flags->release,
-                "File that `dpnmf-curator synthesise` wrote"),
+                "File that `dpnmf-curator synthesise` wrote",
+                {.value = "FILE"}),
            Flag("--count", &flags->count, "Number of people to draw"),
            Flag("--synthetic", &flags->synthetic,
                 "Instead of --release: people of a run of class_moments, as "
@@ -551,7 +552,7 @@ Command SynthesiseCommand() {
                 "figure is not private",
                 {.value = "FILE"}),
            Flag("--input", &flags->input,
-                "Instead of --release: table to measure on"),
+                "Instead of --release: table to measure on", {.value = "FILE"}),
            Flag("--users", &flags->users,
                 "Which lines of --input and --test are people",
                 {.one_of = "rows|columns", .shown = true}),
@@ -589,7 +590,7 @@ Command SynthesiseCommand() {
                 "Seed of the draws; with --input it needs --public"),
            Flag("--output", &flags->output,
                 "Directory of the draft, or of the figures",
-                {.required = true})},
+                {.value = "DIR", .required = true})},
       .run = [flags] { return RunSynthesise(*flags); }};
 }
 

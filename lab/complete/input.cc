@@ -220,8 +220,10 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
   }
   input.items = items.ids;
   if (!files.items.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(const ItemTable table,
-                           LoadItemTable(files.items, ""));
+    DPNMF_ASSIGN_OR_RETURN(
+        const ItemTable table,
+        LoadItemTable(files.items, "",
+                      {.header = ItemHeaderOf(files.ratings)}));
     input.items = table.ids;
   }
   const bool add_items = input.items.empty();

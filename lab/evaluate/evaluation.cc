@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/files/npy.h"
+#include "common/tables/name_list.h"
 #include "curator/import/columns.h"
 #include "lab/evaluate/prior_files.h"
 #include "lab/evaluate/seeded_noise.h"
@@ -349,7 +350,7 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options,
   evaluation.name = std::filesystem::path(options.input).filename();
   if (!options.vocabulary.empty()) {
     DPNMF_ASSIGN_OR_RETURN(evaluation.vocabulary,
-                           LoadFeatureNames(options.vocabulary));
+                           LoadNameList(options.vocabulary));
   }
   DPNMF_ASSIGN_OR_RETURN(const Data data,
                          LoadData(options, evaluation.vocabulary));

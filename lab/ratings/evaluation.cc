@@ -25,8 +25,10 @@ using Clock = std::chrono::steady_clock;
 absl::StatusOr<RatingsData> Load(const EvaluateRatingsOptions& options,
                                  const std::function<bool()>& stop,
                                  RatingsEvaluation* evaluation) {
-  DPNMF_ASSIGN_OR_RETURN(const ItemTable items,
-                         LoadItemTable(options.items, options.item_features));
+  DPNMF_ASSIGN_OR_RETURN(
+      const ItemTable items,
+      LoadItemTable(options.items, options.item_features,
+                    {.header = ItemHeaderOf(options.ratings)}));
   RatingsOptions load;
   DPNMF_ASSIGN_OR_RETURN(load.scale, ParseRatingRange(options.rating_range));
   load.scale.item_features =

@@ -18,7 +18,7 @@ cd "$top"
 work=$(mktemp -d)
 export DPNMF_SECRETS=$work/secrets
 long=1000 kills=4 # the most that a run may have
-compose() { docker-compose -p dpnmf-federation -f tests/containers/federation.yml "$@"; }
+compose() { deploy/compose.sh -p dpnmf-federation -f tests/containers/federation.yml "$@"; }
 say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 fail() {
   echo "FAILED: $*"

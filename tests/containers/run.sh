@@ -32,7 +32,7 @@ say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 fail() {
   echo "FAILED: $*"
   tail -n 30 "$work/out" 2>/dev/null || true
-  docker-compose logs --tail 25 2>/dev/null || true
+  deploy/compose.sh logs --tail 25 2>/dev/null || true
   exit 1
 }
 # DESCRIPTION COMMAND...: the command must succeed; its output is in $work/out.
@@ -52,7 +52,7 @@ refused() {
   say "ok: $what"
 }
 client() { deploy/client.sh "$@"; }
-container() { docker-compose ps -q "$1"; }
+container() { deploy/compose.sh ps -q "$1"; }
 rounds_of() { client show "$1" --format json | sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p'; }
 state_of() { client show "$1" --format json | sed -n 's/.*"state": "RUN_STATE_\([A-Z]*\)".*/\1/p'; }
 # COMMAND...: repeats it until it succeeds, for a minute and a half.
@@ -68,7 +68,7 @@ is() { [ "$(state_of "$1")" = "$2" ]; }
 ledger() { docker exec "$(container curator)" dpnmf-curator ledger "$@" --data-dir /var/lib/dpnmf --anchor-dir /var/lib/dpnmf-anchor; }
 charges() { ledger show --last 100000 --format json | grep -c '"kind": "charge"'; }
 agrees() { client budget --dataset digits --format json | grep '"agree": true' >/dev/null; }
-log_has() { docker-compose logs "$1" 2>&1 | grep -- "$2" >/dev/null; }
+log_has() { deploy/compose.sh logs "$1" 2>&1 | grep -- "$2" >/dev/null; }
 
 # Starts a run of $long rounds that costs a share of the budget; sets $run.
 long=1000 # the most that a run may have
@@ -143,7 +143,7 @@ scenario() {
   work=$(mktemp -d)
   export DPNMF_SECRETS=$work/secrets DPNMF_PORT=17432 DPNMF_CRL=on
   clean() {
-    docker-compose down -v >/dev/null 2>&1 || true
+    deploy/compose.sh down -v >/dev/null 2>&1 || true
     docker volume rm -f dpnmf-test-old dpnmf-test-new >/dev/null 2>&1 || true
   }
   trap 'clean; rm -rf "$work"' EXIT
@@ -193,9 +193,9 @@ scenario() {
     printf 'FROM %s\nLABEL upgraded=%s\n' $image "$(date +%s)" | docker build -q -t $image - >/dev/null
   done
   start_long
-  docker-compose stop analyst >/dev/null 2>&1
+  deploy/compose.sh stop analyst >/dev/null 2>&1
   in_midst "the upgrade" "$before"
-  expect "down and up with newer images, a run in progress" bash -c 'docker-compose down && deploy/up.sh'
+  expect "down and up with newer images, a run in progress" bash -c 'deploy/compose.sh down && deploy/up.sh'
   [ "$(docker inspect -f '{{index .Config.Labels "upgraded"}}' "$(container curator)")" != "" ] || fail "the old image runs"
   ends_well "an upgrade in mid-run" "$before"
 
@@ -213,16 +213,16 @@ scenario() {
   expect "it is let in" client runs
 
   # Rollback of the curator's volume: its anchor is on another volume.
-  docker-compose stop curator >/dev/null 2>&1
+  deploy/compose.sh stop curator >/dev/null 2>&1
   expect "an old copy of the curator's volume" copy_volume dpnmf-curator-data dpnmf-test-old
   expect "up again" deploy/up.sh
   expect "a run after the copy" client train --dataset digits --rank 4 --epsilon 0.1 --wait
-  docker-compose stop curator >/dev/null 2>&1
+  deploy/compose.sh stop curator >/dev/null 2>&1
   expect "a copy of what is true" copy_volume dpnmf-curator-data dpnmf-test-new
   expect "the old copy put back" copy_volume dpnmf-test-old dpnmf-curator-data
-  docker-compose up -d >/dev/null 2>&1
+  deploy/compose.sh up -d >/dev/null 2>&1
   expect "a rolled-back volume is not served" await log_has curator ledger-behind-anchor
-  docker-compose stop curator >/dev/null 2>&1
+  deploy/compose.sh stop curator >/dev/null 2>&1
   expect "the true volume put back" copy_volume dpnmf-test-new dpnmf-curator-data
   expect "up with it" deploy/up.sh
   expect "the ledgers agree again" agrees
@@ -237,7 +237,7 @@ scenario() {
   # Each run's release; the rounds of $number long runs.
   [ "$(grep -c '"event":"round-received"' "$work/analyst.jsonl")" -ge $((number * long)) ] || fail "rounds are missing from the audit log"
 
-  expect "down" docker-compose down
+  expect "down" deploy/compose.sh down
   say "container test passed"
 }
 

@@ -111,15 +111,17 @@ struct Curator {
         curator::Ledger::Open(curator::LedgerPaths(data_dir, "", true).value())
             .value();
     Demand(ledger->DeclarePopulation(People()).ok(), "no population");
-    options.before_publish = [&](const curator::DatasetDescription& data,
+    curator::BetweenSteps between;
+    between.before_publish = [&](const curator::DatasetImport& import,
                                  const curator::DatasetDigests& digests) {
-      return ledger->BindDataset(data.population, data.name, digests);
+      return ledger->BindDataset(import.description().population,
+                                 import.description().name, digests);
     };
-    Demand(curator::Import(options).ok(), "no data set");
+    Demand(curator::Import(options, between).ok(), "no data set");
     catalog = curator::Catalog::Open(data_dir).value();
     options.input = files.Write("c.csv", "2,1\n4,3\n7,5\n");
     options.name = "c";
-    Demand(curator::Import(options).ok(), "no draft");
+    Demand(curator::Import(options, between).ok(), "no draft");
     std::filesystem::rename(curator::DatasetDirectory(data_dir, "c"),
                             curator::DatasetDirectory(data_dir, ".c"));
     audit = AuditLog::Open(curator::AuditFile(data_dir)).value();

@@ -12,6 +12,7 @@
 #include "common/files/npy.h"
 #include "common/tables/formats.h"
 #include "common/tables/load.h"
+#include "common/tables/name_list.h"
 #include "curator/import/columns.h"
 #include "tests/common/tables/zip_bytes.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -19,7 +20,6 @@
 
 namespace dpnmf::fuzz::matrix_file {
 namespace {
-
 
 // Compresses the text in the format of gzip.
 std::string Compressed(std::string_view text) {
@@ -53,8 +53,8 @@ bool DeclaresMillions(std::string_view text) {
 // Returns the byte that selects the format of that name in OptionsOf.
 char Choice(std::string_view name) {
   const auto& formats = InputFormats().rows();
-  const auto at = std::find(formats.begin(), formats.end(),
-                            InputFormats().Find(name));
+  const auto at =
+      std::find(formats.begin(), formats.end(), InputFormats().Find(name));
   return static_cast<char>(1 + (at - formats.begin()));
 }
 
@@ -157,11 +157,15 @@ std::vector<std::string> FuzzSeeds() {
       seed(3, Choice("mtx"), 0,
            market + "array integer general\n2 2\n1\n2\n3\n4\n"),
       seed(4, 0, 0, npy),
-      seed(5, Choice("triples"), 8, "ann x 3\nbob y 4 88\nann y 1\n"),
+      seed(5, Choice("triples"), 8, "ann x 3\nbob y 4 978300760\nann y 1\n"),
       seed(5, Choice("triples"), 16, "ann,x,3\nbob,y,4\n"),
       seed(0, 0, 0, "user,item,rating,time\n1,2,3,4\n"),
       seed(7, 0, 32, curator::ZipOf({{"x.npy", npy}})),
+      seed(3, 0, 0, market + "coordinate double symmetric\n2 2 1\n2 1 1D0\n"),
+      seed(3, 0, 0, market + "array real symmetric\n2 2\n1\n2\n3\n"),
       seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
+      seed(6, 0, 0, "ENSG1\tA\tGene Expression\nENSG2\tA\tPeaks\n"),
+      seed(6, 0, 0, "\"x\"\n\"1\" \"a b\"\n\"2\" \"c\"\n"),
   };
   for (const InputFormat* format : InputFormats().rows()) {
     const std::string samples =
@@ -224,7 +228,7 @@ void RunOne(const std::uint8_t* data, std::size_t size) {
   const std::string path =
       file.Write(name, compress ? Compressed(content) : content);
   if (name == "names") {
-    const auto names = LoadFeatureNames(path);
+    const auto names = LoadNameList(path);
     Count(names.ok() ? "names" : ReasonCode(names.status()));
     if (!names.ok()) DemandRefusal(names.status());
     return;

@@ -16,7 +16,7 @@ EOF
 if ! cmake -G Ninja -S "$work" -B "$work/twin" -DOTHER=curator > "$work/twin.log" 2>&1; then
   echo "the twin does not configure"; cat "$work/twin.log"; exit 1
 fi
-for layer in analyst client base wire server numeric lab recommend; do
+for layer in analyst client base tables wire server numeric lab recommend; do
   if cmake -G Ninja -S "$work" -B "$work/$layer" -DOTHER=$layer > "$work/$layer.log" 2>&1; then
     echo "$layer may depend on the curator"; exit 1
   fi

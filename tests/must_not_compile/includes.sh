@@ -53,6 +53,11 @@ forbid '^#include [<"](mpi|curator/ranks/patient_mpi)[.]h' common analyst client
 # The items of a stored data set are read with the importer's item_table, the
 # weights of its features with its feature_weights, and nothing else of it.
 forbid '^#include "curator/(import/([^r]|readers/([^if]|i[^t]|f[^e]))|(draft|maintenance|publish|commands|recommend|web)/)' curator/session curator/serve curator/control
+# Files of matrices are for the importer, the client and the lab.
+forbid '^#include "common/tables/' analyst $(ls -d common/*/ | grep -v '^common/tables/$') curator/data curator/draft curator/factor \
+  curator/noise curator/ledger curator/gate curator/mechanism curator/federation curator/session curator/serve curator/control \
+  curator/recommend curator/maintenance curator/publish curator/web
+forbid '^#include "common/files/(input_file|refused_lines)[.]h' analyst curator/session curator/serve curator/control curator/recommend
 # Lists are a function of the model and one record: nothing of the ledger, the
 # gate or the noise is near them.
 forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|serve|control|maintenance|publish|commands)/' \

@@ -19,7 +19,10 @@ def client(servers):
 
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch, tmp_path):
-    for name in ("CONFIG", "SERVER", "CA", "CERT", "KEY", "CRL"):
+    for name in ("CONFIG", "SERVER", "CA", "CERT", "KEY", "CRL", "USE_PROXY"):
         monkeypatch.delenv(f"DPNMF_{name}", raising=False)
+    for name in ("grpc", "https", "http", "all", "no_grpc", "no"):
+        monkeypatch.delenv(f"{name}_proxy", raising=False)
+        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)

@@ -59,6 +59,24 @@ def test_nothing_listens(servers):
     assert error.code == "port-closed" and server in error.sentence and error.retriable
 
 
+@pytest.mark.parametrize("name", ["grpc_proxy", "https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy"])
+def test_a_proxy_of_the_environment_is_used_only_if_it_is_asked_for(servers, monkeypatch, tmp_path, name):
+    monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
+    with Client(**servers.settings("alice")) as client:
+        assert client.datasets()
+    error = refusal(UnavailableError, **servers.settings("alice"), use_proxy=True)
+    assert error.code == "unreachable" and f"the proxy http://127.0.0.1:9 that {name} names" in error.sentence
+    path = tmp_path / "proxy.toml"
+    path.write_text("use-proxy = true\n" + servers.config.read_text())
+    assert refusal(UnavailableError, config=str(path)).code == "unreachable"
+    monkeypatch.setenv("DPNMF_USE_PROXY", "off")
+    with Client(config=str(path)) as client:
+        assert client.datasets()
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Client(**servers.settings("alice"), use_proxy=True) as client:
+        assert client.datasets()
+
+
 def test_a_name_without_an_address(servers):
     error = refusal(UnavailableError, **{**servers.settings("alice"), "server": "nobody.invalid:7432"})
     assert error.code == "name-unknown" and error.retriable

@@ -14,7 +14,7 @@ CODE = re.compile(r'(?:Error|error_of)\(\s*(?:kind, )?"([a-z0-9]+(?:-[a-z0-9]+)*
 
 
 def codes_raised():
-    sources = (SOURCE / "python/src/dpnmf").glob("*.py")
+    sources = (SOURCE / "python/src/dpnmf").rglob("*.py")
     return {code for path in sources for code in CODE.findall(path.read_text())}
 
 

@@ -6,6 +6,7 @@ import pytest
 from servers import run
 
 from dpnmf import Client, InputError, StateError
+from dpnmf._connection import proxy_of_environment
 
 
 def refusal(kind, **settings):
@@ -45,6 +46,18 @@ def test_sections_of_the_programs_commands_are_left_alone(servers, tmp_path):
     Client(config=str(path))
 
 
+def test_paths_in_the_file_are_relative_to_its_directory(servers, tmp_path):
+    files = servers.settings("alice")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "certs").symlink_to(servers.work / "certs")
+    path = tmp_path / "etc" / "c.toml"
+    path.write_text(
+        f'server = "{servers.server}"\nca = "../certs/alice/ca.crt"\ncert = "~/certs/alice/tls.crt"\n'
+        f'key = "{files["key"]}"\n'
+    )
+    assert Client(config=str(path)).identities == ["dns:alice.client"]
+
+
 @pytest.mark.parametrize("name", ["ca", "cert", "key"])
 def test_a_missing_setting_names_its_argument_and_its_variable(servers, name):
     settings = servers.settings("alice")
@@ -72,6 +85,33 @@ def test_a_malformed_file_is_refused(tmp_path, text, says):
     path.write_text(text)
     code, sentence = refusal(InputError, config=str(path))
     assert code == "usage" and says in sentence
+
+
+@pytest.mark.parametrize(
+    ("variables", "text"),
+    [
+        ({"http_proxy": "http://p:1", "https_proxy": "http://q:1"}, "http://q:1 that https_proxy"),
+        ({"HTTPS_PROXY": "HTTP://p:1/"}, "http://p:1 that HTTPS_PROXY"),
+        ({"grpc_proxy": "p:1"}, "http://p:1 that grpc_proxy"),
+        ({"all_proxy": "http://ann:se@cret@p:1"}, "http://p:1 that all_proxy"),
+        ({"https_proxy": "http://p:1", "no_proxy": "a.b, Example"}, ""),
+        ({"https_proxy": "http://p:1", "NO_PROXY": "*"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_first_variable_that_is_set_names_the_proxy(monkeypatch, variables, text):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    proxy = proxy_of_environment("lab.example")
+    assert (f"the proxy {text} names" if text else "None") == str(proxy)
+
+
+def test_a_variable_that_names_no_http_proxy_is_refused_if_it_is_asked_for(servers, monkeypatch):
+    for value in ("socks5://ann:secret@p:1080", "https://p:1", "http://p", "http://p:1/path"):
+        monkeypatch.setenv("https_proxy", value)
+        code, sentence = refusal(StateError, **servers.settings("alice"), use_proxy=True)
+        assert code == "proxy-unusable" and "https_proxy" in sentence and "secret" not in sentence
+        Client(**servers.settings("alice"))
 
 
 def test_a_named_file_must_exist(tmp_path):
@@ -125,6 +165,29 @@ def test_a_certificate_of_another_authority_is_refused(servers, tmp_path):
     servers.certs("init", tmp_path)
     code, sentence = refusal(StateError, **{**servers.settings("alice"), "ca": str(tmp_path / "ca/ca.crt")})
     assert code == "tls-certificate-invalid" and "refused with the CA" in sentence
+
+
+def test_a_chain_says_which_certificate_is_missing(servers, tmp_path):
+    make = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
+    (tmp_path / "ext").write_text("[mid]\nbasicConstraints=critical,CA:TRUE\n[own]\nsubjectAltName=DNS:own\n")
+    files = {who: [str(tmp_path / f"{who}.{end}") for end in ("crt", "key", "csr")] for who in ("root", "mid", "own")}
+    run(*make, "-x509", "-subj", "/CN=root", "-out", files["root"][0], "-keyout", files["root"][1])
+    for who, signer in (("mid", "root"), ("own", "mid")):
+        run(*make, "-subj", f"/CN={who}", "-out", files[who][2], "-keyout", files[who][1])
+        run(
+            "openssl", "x509", "-req", "-in", files[who][2], "-CA", files[signer][0], "-CAkey", files[signer][1],
+            "-set_serial", "7", "-extfile", tmp_path / "ext", "-extensions", who, "-out", files[who][0],
+        )  # fmt: skip
+
+    def says(ca, *chain):
+        joined = tmp_path / "chain.crt"
+        joined.write_text("".join(open(files[who][0]).read() for who in chain))
+        return refusal(StateError, server="h:1", ca=files[ca][0], cert=str(joined), key=files["own"][1])
+
+    assert "put that CA's certificate after the own one" in says("root", "own")[1]
+    assert f"add the certificate of the root CA to {files['mid'][0]}" in says("mid", "own")[1]
+    code, sentence = says("root", "mid", "own")
+    assert code == "tls-key-mismatch" and "the own certificate must come first" in sentence
 
 
 def test_an_expired_certificate_is_refused(servers, tmp_path):

@@ -87,17 +87,7 @@ absl::Status UpdateFromAimed(const std::vector<NoisedMatrix>& parts,
                                      facts.of_moments.diagonal_stddev));
   FillPaidMoments(std::move(moments), facts.largest_trace, facts.stddev_of_mean,
                   *state, &paid);
-  FitOptions options;
-  options.rank = static_cast<int>(state->w.cols());
-  options.seed = facts.seed;
-  options.law = facts.law;
-  options.threads = facts.threads;
-  options.stop = facts.stopped;
-  options.progress = facts.progress;
-  FitFigures figures;
-  DPNMF_ASSIGN_OR_RETURN(state->w, FitPaidMoments(paid, options, &figures));
-  state->figures = figures;
-  return absl::OkStatus();
+  return UpdateFromPaid(paid, facts, state);
 }
 
 void FillAimedDefaults(const DatasetFacts& facts, RunParameters* run) {

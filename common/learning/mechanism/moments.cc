@@ -96,42 +96,21 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
 
 absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
                                const RoundFacts& facts, LearnerState* state) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
-                         RowsOfMoments(facts.moment_rows, *state));
-  const auto count = static_cast<Eigen::Index>(rows.size());
-  const PartNoise noise = NoiseOf(facts, kPaidMoments);
-  PaidMoments paid;
-  paid.features = static_cast<std::uint64_t>(state->w.rows());
-  paid.rows = rows;
-  DPNMF_ASSIGN_OR_RETURN(paid.moments.g, MeanOfPart(parts, kPaidMoments, count,
-                                                    count, facts.users));
-  paid.moments.stddev_off = noise.stddev;
-  paid.moments.stddev_diagonal = noise.diagonal_stddev;
-  if (const Eigen::MatrixXd* const mean = Kept(*state, kPaidMean);
-      mean != nullptr && mean->size() == state->w.rows()) {
-    paid.mean = mean->reshaped();
-    paid.moments.mean = MeanOnRows(paid.mean, facts.stddev_of_mean, rows);
-  }
-  paid.mean_stddev = facts.stddev_of_mean;
-  paid.moments.largest_trace = facts.largest_trace;
+  DPNMF_ASSIGN_OR_RETURN(PaidMoments paid,
+                         PlaceOfMoments(facts.moment_rows, *state));
+  const auto count = static_cast<Eigen::Index>(paid.rows.size());
+  DPNMF_ASSIGN_OR_RETURN(
+      Eigen::MatrixXd g,
+      MeanOfPart(parts, kPaidMoments, count, count, facts.users));
   // It was paid for: kept whether or not the fit ends.
-  state->memory[kPaidMoments] = paid.moments.g;
-  FitOptions options;
-  options.rank = static_cast<int>(state->w.cols());
-  options.seed = facts.seed;
-  options.law = facts.law;
-  options.threads = facts.threads;
-  options.stop = facts.stopped;
-  options.progress = facts.progress;
-  paid.moments.priors = PriorsOf(*state, paid.rows);
-  paid.moments.order = OrderOn(*state, paid.rows);
-  if (!paid.covers_all()) paid.people = PeopleOf(*state);
-  FitFigures figures;
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
-                         FitPaidMoments(paid, options, &figures));
-  state->figures = figures;
-  state->w = std::move(w);
-  return absl::OkStatus();
+  state->memory[kPaidMoments] = std::move(g);
+  const PartNoise noise = NoiseOf(facts, kPaidMoments);
+  DPNMF_ASSIGN_OR_RETURN(
+      NoisedMoments moments,
+      MomentsKept(*state, noise.stddev, noise.diagonal_stddev));
+  FillPaidMoments(std::move(moments), facts.largest_trace, facts.stddev_of_mean,
+                  *state, &paid);
+  return UpdateFromPaid(paid, facts, state);
 }
 
 // The public numbers that the second moment takes decide.
@@ -170,25 +149,18 @@ constexpr int kReplicates = 16;
 absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
     const RoundFacts& facts, const LearnerState& state,
     const std::function<bool()>& stopped) {
-  const Eigen::MatrixXd* const g = Kept(state, "G");
-  if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
-      g->rows() < 1 || g->rows() > state.w.rows())
-    return ErrorsDamaged();
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> on,
-                         RowsOfMoments(facts.moment_rows, state));
-  if (static_cast<Eigen::Index>(on.size()) != g->rows()) return ErrorsDamaged();
+  if (Kept(state, kPaidMoments) == nullptr) return ErrorsDamaged();
+  DPNMF_ASSIGN_OR_RETURN(PaidMoments paid,
+                         PlaceOfMoments(facts.moment_rows, state));
   DPNMF_ASSIGN_OR_RETURN(NoisedMoments moments,
                          MomentsKept(state, facts.of_moments.stddev,
                                      facts.of_moments.diagonal_stddev));
-  moments.largest_trace = facts.largest_trace;
-  moments.priors = PriorsOf(state, on);
-  moments.order = OrderOn(state, on);
-  if (const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
-      mean != nullptr && mean->size() == state.w.rows() && mean->allFinite() &&
-      on.size() < static_cast<std::size_t>(state.w.rows()))
-    moments.mean = MeanOnRows(mean->reshaped(), facts.stddev_of_mean, on);
+  if (static_cast<Eigen::Index>(paid.rows.size()) != moments.g.rows())
+    return ErrorsDamaged();
+  FillPaidMoments(std::move(moments), facts.largest_trace, facts.stddev_of_mean,
+                  state, &paid);
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(moments, stopped));
+                         DenoiseMoments(paid.moments, stopped));
   FitOptions options;
   options.rank = static_cast<int>(state.w.cols());
   options.seed = facts.seed;
@@ -197,24 +169,16 @@ absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
   options.stop = stopped;
   BootstrapOptions bootstrap;
   bootstrap.replicates = kReplicates;
-  if (static_cast<Eigen::Index>(facts.moment_rows) >= state.w.rows()) {
-    if (g->rows() != state.w.rows()) return ErrorsDamaged();
-    return DictionaryStandardErrors(moments, denoised, state.w, options,
+  if (paid.covers_all()) {
+    return DictionaryStandardErrors(paid.moments, denoised, state.w, options,
                                     bootstrap);
   }
-  const Eigen::MatrixXd* const rows = Kept(state, kChosenRows);
-  const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
-  if (rows == nullptr || mean == nullptr)
+  if (Kept(state, kChosenRows) == nullptr || paid.mean.size() == 0)
     return ErrorsUnavailable();  // it was lost
-  DPNMF_ASSIGN_OR_RETURN(std::vector<int> chosen, StoredRows(*rows, state));
-  if (static_cast<Eigen::Index>(chosen.size()) != g->rows() ||
-      mean->size() != state.w.rows() || !mean->allFinite())
-    return ErrorsDamaged();
-  const LiftedBy lift = {std::move(chosen), mean->reshaped(),
-                         facts.stddev_of_mean};
+  const LiftedBy lift = {paid.rows, paid.mean, facts.stddev_of_mean};
   bootstrap.lift = &lift;
-  return DictionaryStandardErrors(moments, denoised, OnRows(state.w, lift.rows),
-                                  options, bootstrap);
+  return DictionaryStandardErrors(
+      paid.moments, denoised, OnRows(state.w, lift.rows), options, bootstrap);
 }
 
 namespace {

@@ -1,10 +1,11 @@
 // Matrix Market files (NIST): coordinate (a sparse matrix) and array (a dense
-// one); real, integer or pattern; general, or symmetric with the entries of one
-// triangle.
+// one); real, integer or pattern; general or symmetric. Programs also write the
+// fields double and unsigned-integer, and Fortran's exponents (1.0D+00).
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,13 +33,17 @@ class MatrixMarketReader {
       return coordinate_ ? ReadTable(users_are_rows)
                          : ReadArray<double>(users_are_rows);
     }
+    if (symmetric_ && options_.note) {
+      options_.note(
+          "The matrix is symmetric: an entry of two people counts in the "
+          "columns of both, and a guarantee for one person covers one column");
+    }
     return coordinate_ ? ReadCoordinates(users_are_rows)
                        : ReadArray<float>(users_are_rows);
   }
 
  private:
-  // %%MatrixMarket matrix coordinate|array real|integer|pattern
-  // general|symmetric
+  // %%MatrixMarket matrix coordinate|array real|integer|pattern general
   absl::Status ReadBanner() {
     std::string_view line;
     DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
@@ -57,25 +62,35 @@ class MatrixMarketReader {
                            "FORMAT FIELD general'");
     }
     coordinate_ = words[2] == "coordinate";
-    pattern_ = words[3] == "pattern";
     if (!coordinate_ && words[2] != "array") {
       return input_.Refuse("input-malformed", 3,
                            "the format must be coordinate or array");
     }
-    const bool numeric =
-        words[3] == "real" || words[3] == "double" || words[3] == "integer";
-    if (!numeric && !(pattern_ && coordinate_)) {
-      return input_.Refuse(
-          "input-malformed", 4,
-          "the field must be real, integer or (coordinate only) pattern");
-    }
+    DPNMF_RETURN_IF_ERROR(ReadField(words[3]));
     symmetric_ = words[4] == "symmetric";
-    if (!symmetric_ && words[4] != "general") {
+    if (symmetric_ || words[4] == "general") return absl::OkStatus();
+    if (words[4] == "skew-symmetric" || words[4] == "hermitian") {
       return input_.Refuse(
           "input-malformed", 5,
-          "the symmetry must be general or symmetric; write out all entries");
+          absl::StrCat("a ", words[4],
+                       " matrix is no matrix of non-negative numbers; the "
+                       "symmetry must be general or symmetric"));
     }
-    return absl::OkStatus();
+    return input_.Refuse("input-malformed", 5,
+                         "the symmetry must be general or symmetric");
+  }
+
+  absl::Status ReadField(const std::string& field) {
+    pattern_ = field == "pattern";
+    for (const char* number : {"real", "double", "integer", "unsigned-integer"})
+      if (field == number) return absl::OkStatus();
+    if (pattern_ && coordinate_) return absl::OkStatus();
+    return input_.Refuse(
+        "input-malformed", 4,
+        field == "complex"
+            ? "a complex matrix is no matrix of non-negative numbers; write "
+              "the real parts, with the field real"
+            : "the field must be real, integer or (coordinate only) pattern");
   }
 
   // Splits the next line that is neither a comment nor empty.
@@ -84,7 +99,7 @@ class MatrixMarketReader {
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) return false;
-      if (IsBlank(line, kBlanks) || line[0] == '%') continue;
+      if (IsBlank(line, kBlanks) || TrimBlanks(line)[0] == '%') continue;
       if (SplitFields(line, kBlanks, &fields_)) return true;
       return input_.Refuse(
           "input-malformed", fields_.size() + 1,
@@ -123,14 +138,15 @@ class MatrixMarketReader {
     }
     rows_ = sizes[0];
     columns_ = sizes[1];
-    if (symmetric_ && rows_ != columns_) {
-      return input_.Refuse("input-malformed", 2,
-                           "a symmetric matrix has as many columns as rows");
-    }
     count_ = coordinate_  ? sizes[2]
              : symmetric_ ? rows_ * (rows_ + 1) / 2
                           : rows_ * columns_;
-    return absl::OkStatus();
+    if (!symmetric_ || rows_ == columns_) return absl::OkStatus();
+    return input_.Refuse("input-malformed", 2,
+                         absl::StrCat("a symmetric matrix has as many columns "
+                                      "as rows, and this one has ",
+                                      columns_, " and ", rows_,
+                                      "; write general and all entries"));
   }
 
   // Calls add(entry) on each of the count_ lines of entries.
@@ -183,10 +199,15 @@ class MatrixMarketReader {
   template <typename Entry>
   absl::StatusOr<Entry> ReadValue(std::size_t field) const {
     Entry entry = 0;
-    if (const auto problem = Parse(fields_[field], &entry)) {
-      return input_.Refuse(problem->code, field + 1, problem->sentence);
-    }
-    return entry;
+    auto problem = Parse(fields_[field], &entry);
+    if (!problem.has_value()) return entry;
+    std::string text(fields_[field]);
+    const std::size_t exponent = text.find_first_of("dD");
+    if (exponent != std::string::npos) text[exponent] = 'e';
+    if (exponent != std::string::npos && IsNumber(text))
+      problem = Parse(text, &entry);
+    if (!problem.has_value()) return entry;
+    return input_.Refuse(problem->code, field + 1, problem->sentence);
   }
 
   absl::StatusOr<LoadedMatrix> ReadCoordinates(bool users_are_rows) {
@@ -198,15 +219,14 @@ class MatrixMarketReader {
       if (!pattern_) {
         DPNMF_ASSIGN_OR_RETURN(value, ReadValue<float>(2));
       }
-      const SparseEntry entry = {.feature = users_are_rows ? column : row,
-                                 .user = users_are_rows ? row : column,
-                                 .value = value,
-                                 .line = LineForMessages(input_)};
+      entries.push_back({.feature = users_are_rows ? column : row,
+                         .user = users_are_rows ? row : column,
+                         .value = value,
+                         .line = LineForMessages(input_)});
+      if (!symmetric_ || row == column) return absl::OkStatus();
+      const SparseEntry entry = entries.back();
       entries.push_back(entry);
-      if (symmetric_ && row != column) {
-        entries.push_back(entry);
-        std::swap(entries.back().feature, entries.back().user);
-      }
+      std::swap(entries.back().feature, entries.back().user);
       return absl::OkStatus();
     }));
     return AssembleSparse(input_, entries, users_are_rows ? columns_ : rows_,
@@ -248,7 +268,7 @@ class MatrixMarketReader {
     return DenseOfRows(std::move(numbers), columns_, rows_, !users_are_rows);
   }
 
-  // Column after column; of a symmetric matrix from the diagonal on.
+  // Column after column.
   template <typename Entry>
   absl::StatusOr<LoadedMatrix> ReadArray(bool users_are_rows) {
     std::vector<Entry> values;
@@ -257,15 +277,21 @@ class MatrixMarketReader {
       values.push_back(value);
       return absl::OkStatus();
     }));
-    if (symmetric_) {
-      const std::vector<Entry> triangle =
-          std::exchange(values, std::vector<Entry>(rows_ * columns_));
-      for (std::uint64_t j = 0, at = 0; j < columns_; ++j)
-        for (std::uint64_t i = j; i < rows_; ++i)
-          values[j * rows_ + i] = values[i * rows_ + j] = triangle[at++];
-    }
+    if (symmetric_) values = BothTriangles(values);
     // Column-major rows x columns is row-major columns x rows.
     return DenseOfRows(std::move(values), columns_, rows_, !users_are_rows);
+  }
+
+  // The whole matrix from its lower triangle, each column after column.
+  template <typename Entry>
+  std::vector<Entry> BothTriangles(const std::vector<Entry>& lower) const {
+    std::vector<Entry> all(rows_ * rows_);
+    auto value = lower.begin();
+    for (std::uint64_t column = 0; column < rows_; ++column) {
+      for (std::uint64_t row = column; row < rows_; ++row)
+        all[row * rows_ + column] = all[column * rows_ + row] = *value++;
+    }
+    return all;
   }
 
   InputFile& input_;
@@ -273,7 +299,7 @@ class MatrixMarketReader {
   std::vector<std::string_view> fields_;  // of the current line
   bool coordinate_ = false;
   bool pattern_ = false;
-  bool symmetric_ = false;
+  bool symmetric_ = false;  // the file has one triangle
   std::uint64_t rows_ = 0, columns_ = 0, count_ = 0;
 };
 

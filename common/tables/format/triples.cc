@@ -1,10 +1,10 @@
-// "user item value" lines, as recommender data come. Separated by blanks, a tab
-// or a comma (the first line decides). A fourth field (a time) is ignored. The
-// first line is a header if it has no number in its third field. Users and
-// items are any words; users become columns in the order of their first
-// appearance. Reads `feature_names` and `users_count` of the options.
-#include <algorithm>
+// "user item value" lines, as recommender data come (triple_lines.h). The first
+// line is a header if its third field is a word and no other is a number. Users
+// and items are any words; users become columns in the order of their first
+// appearance. Reads `feature_names` and `users_count` of the options; their
+// `note` is told how the lines were understood.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/files/entry.h"
-#include "common/files/fields.h"
 #include "common/tables/assemble.h"
 #include "common/tables/formats.h"
+#include "common/tables/header_words.h"
+#include "common/tables/triple_lines.h"
 
 namespace dpnmf {
 namespace {
@@ -36,7 +37,9 @@ class TriplesReader {
   TriplesReader(InputFile* input, const LoadOptions& options)
       : input_(*input),
         items_declared_(!options.feature_names.empty()),
-        users_declared_(options.users_count) {
+        users_declared_(options.users_count),
+        note_(options.note),
+        lines_(input, "value") {
     for (const std::string& name : options.feature_names)
       NumberOf(name, &items_);
   }
@@ -46,10 +49,16 @@ class TriplesReader {
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) break;
-      if (input_.line_number() == 1) separator_ = GuessSeparator(line);
-      if (IsBlank(line, kBlanks)) continue;
-      line_ = line;
-      DPNMF_RETURN_IF_ERROR(AddLine(line));
+      if (!lines_.begun() && lines_.IsAbove(line)) continue;
+      if (TrimBlanks(line).empty()) continue;
+      if (!lines_.begun()) {
+        DPNMF_RETURN_IF_ERROR(lines_.Begin(line));
+        if (IsHeader()) {
+          DPNMF_RETURN_IF_ERROR(lines_.TakeHeader());
+          continue;
+        }
+      }
+      DPNMF_RETURN_IF_ERROR(AddTriple(line));
     }
     if (entries_.empty()) {
       return input_.RefuseAt("input-empty", 0, 0,
@@ -62,37 +71,24 @@ class TriplesReader {
     matrix.ids.resize(users_.size());
     for (const auto& [name, user] : users_)
       matrix.ids[static_cast<std::size_t>(user)] = name;
+    const std::string summary = lines_.Summary(/*times_are_read=*/false);
+    if (note_ && !summary.empty()) note_(summary);
     return matrix;
   }
 
  private:
-  absl::Status AddLine(std::string_view line) {
-    if (!SplitFields(line, separator_, &fields_)) {
-      return input_.Refuse("input-malformed", fields_.size() + 1,
-                           "a quoted field must end with a quote before the "
-                           "separator; correct or remove the quotes");
-    }
-    if (fields_.size() != 3 && fields_.size() != 4) {
-      return input_.Refuse("input-ragged",
-                           std::min<std::size_t>(fields_.size() + 1, 5),
-                           absl::StrCat("the line has ", fields_.size(),
-                                        " fields; write 'user item value'"));
-    }
-    const bool is_header = input_.line_number() == 1 && !IsNumber(fields_[2]);
-    return is_header ? absl::OkStatus() : AddTriple();
+  bool IsHeader() const {
+    const auto& fields = lines_.fields();
+    return IsWord(fields[2]) && !IsNumber(fields[0]) && !IsNumber(fields[1]);
   }
 
-  absl::Status AddTriple() {
+  absl::Status AddTriple(std::string_view line) {
     SparseEntry entry{.line = LineForMessages(input_)};
-    for (const std::size_t i : {0, 1}) {
-      if (fields_[i].empty()) {
-        return input_.Refuse("input-malformed", i + 1,
-                             "the field is empty; write a user and an item");
-      }
-    }
-    DPNMF_ASSIGN_OR_RETURN(entry.user, UserOf(FieldText(line_, fields_[0])));
-    DPNMF_ASSIGN_OR_RETURN(entry.feature, ItemOf(fields_[1]));
-    if (const auto problem = ParseEntry(fields_[2], &entry.value)) {
+    DPNMF_RETURN_IF_ERROR(lines_.Split(line));
+    DPNMF_ASSIGN_OR_RETURN(entry.user, UserOf(lines_.Text(0)));
+    DPNMF_ASSIGN_OR_RETURN(entry.feature, ItemOf(lines_.Text(1)));
+    DPNMF_ASSIGN_OR_RETURN(const std::string_view value, lines_.Number());
+    if (const auto problem = ParseEntry(value, &entry.value)) {
       return input_.Refuse(problem->code, 3, problem->sentence);
     }
     entries_.push_back(entry);
@@ -126,9 +122,8 @@ class TriplesReader {
   InputFile& input_;
   const bool items_declared_;
   const std::optional<std::uint64_t> users_declared_;
-  char separator_ = kBlanks;
-  std::string_view line_;                 // the current one
-  std::vector<std::string_view> fields_;  // of it
+  const std::function<void(const std::string&)>& note_;
+  TripleLines lines_;
   Numbering users_, items_;
   std::vector<SparseEntry> entries_;
 };

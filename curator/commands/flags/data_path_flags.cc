@@ -10,7 +10,7 @@ std::vector<Flag> DataPathFlags(std::string* data_dir,
                                 std::string* anchor_dir) {
   return {Flag("--data-dir", data_dir,
                "Directory of data sets, ledger and releases",
-               {.env = true, .required = true}),
+               {.value = "DIR", .env = true, .required = true}),
           AnchorDirFlag(anchor_dir)};
 }
 
@@ -18,7 +18,7 @@ Flag AnchorDirFlag(std::string* anchor_dir) {
   return Flag("--anchor-dir", anchor_dir,
               "Directory of the ledger's anchor; keep it on another volume "
               "[DATA_DIR.anchor]",
-              {.env = true});
+              {.value = "DIR", .env = true});
 }
 
 Flag NoAnchorFlag(bool* no_anchor) {

@@ -30,30 +30,30 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
   return {
       Flag("--data-dir", &options->data_dir,
            "Directory of data sets, ledger and releases",
-           {.env = true, .required = true}),
+           {.value = "DIR", .env = true, .required = true}),
       AnchorDirFlag(&options->anchor_dir),
       NoAnchorFlag(&options->no_anchor),
       Flag("--listen", &options->listen, "HOST:PORT to listen on",
            {.env = true, .shown = true}),
       Flag("--ca", &options->tls.ca_file,
            "PEM file of the CA that signs analysts",
-           {.env = true, .required = true}),
+           {.value = "FILE", .env = true, .required = true}),
       CertificateFlag(&options->tls.certificate_file),
       Flag("--key", &options->tls.key_file, "PEM file of this server's key",
-           {.env = true, .required = true}),
+           {.value = "FILE", .env = true, .required = true}),
       Flag("--crl", &options->tls.crl_file,
            "PEM file of the CA's revocation list; once it has expired or is "
            "missing, access is denied to all peers [no list]",
-           {.env = true}),
+           {.value = "FILE", .env = true}),
       Flag("--audit-log", &options->audit_log,
            "Audit log file, JSON lines; nothing is released that cannot be "
            "written there [DATA_DIR/audit.jsonl]",
-           {.env = true}),
+           {.value = "FILE", .env = true}),
       MetricsListenFlag(&options->metrics_listen),
       Flag("--allow", &options->allow_list,
            "JSON file of identities, their roles and data sets (read again "
            "when it changes)",
-           {.env = true, .required = true}),
+           {.value = "FILE", .env = true, .required = true}),
       Flag("--threads", &options->threads,
            "Threads for the computation [all cores]",
            {.range = {0, 1024}, .env = true}),
@@ -86,7 +86,7 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
       Flag("--federation", &options->federation,
            "federation.json: release sums together with the curators that it "
            "names, masked so that only their total can be read [none]",
-           {.env = true}),
+           {.value = "FILE", .env = true}),
       Flag("--ranks", &options->ranks.ranks,
            "Number of processes of an MPI job that computes sums over people, "
            "each with --threads threads [none]",
@@ -118,11 +118,11 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            {.needs = "--recommend-listen", .env = true}),
       Flag("--recommend-model", &options->recommend.model,
            "File of `dpnmf model RUN --output`, .npz or .csv",
-           {.needs = "--recommend-listen", .env = true}),
+           {.value = "FILE", .needs = "--recommend-listen", .env = true}),
       Flag("--recommend-token-key", &options->recommend.token_key,
            "PEM file of the Ed25519 public key of the system that signs "
            "tokens",
-           {.needs = "--recommend-listen", .env = true}),
+           {.value = "FILE", .needs = "--recommend-listen", .env = true}),
       Flag("--recommend-audience", &options->recommend.audience,
            "Audience that a token must name [the data set's name]",
            {.needs = "--recommend-listen", .env = true}),
@@ -184,6 +184,7 @@ CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options) {
   doctor.anchor_dir = AnchorDirectory(options);
   doctor.tls = options.tls;
   doctor.allow_list = options.allow_list;
+  doctor.federation = options.federation;
   doctor.audit_log = AuditFileOf(options);
   doctor.metrics_listen = options.metrics_listen;
   doctor.ranks = options.ranks.ranks;

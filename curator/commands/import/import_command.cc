@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -88,8 +89,8 @@ absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
   return Ledger::Open(options);
 }
 
-// One import: what the ledger says of it before the file is read, what is asked
-// while it is read, and the rows that make it count before the data appear.
+// One import: what the ledger says of it before the file is read and of its
+// people afterwards, and the rows that make it count before the data appear.
 class ImportRun {
  public:
   explicit ImportRun(const ImportFlags& flags) : flags_(flags) {}
@@ -97,13 +98,11 @@ class ImportRun {
   absl::StatusOr<v1::ImportReport> Run() {
     DPNMF_RETURN_IF_ERROR(Prepare());
     times_.Enter("reading");
-    DPNMF_RETURN_IF_ERROR(SetHooks());
     InterruptGently();
-    options_.interrupted = Interrupted;
-    const auto imported = Import(options_, ShowProgress(&times_));
+    const absl::Status imported = ImportData();
     ClearProgress();
     times_.Enter("opening");
-    DPNMF_RETURN_IF_ERROR(imported.status());
+    DPNMF_RETURN_IF_ERROR(imported);
     return Report();
   }
 
@@ -136,47 +135,44 @@ class ImportRun {
     return DeclareOnline(options_.data_dir, policy_, ByOperator());
   }
 
-  absl::Status SetHooks() {
+  absl::Status ImportData() {
     options_.note = [this](const std::string& sentence) {
       report_.add_notes(sentence);
     };
     options_.refused = PrintRefusal;
+    options_.interrupted = Interrupted;
     if (options_.partitions.any() && options_.partition.empty()) {
       options_.note(
           "The data set is in no partition of the population's people, so "
           "every run of it is charged to all partitions");
     }
     DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows_, options_.data_dir));
-    // Asked while the lock of imports is held: rows are added while the file is
-    // read, by a server or, where there was no ledger yet, by another import.
-    options_.population_is_used = [this](const std::string& population) {
-      const auto now = LedgerRowsAt(ledger_paths_);
-      return !now.ok() || PopulationIsUsed(*now, population);
-    };
-    options_.elsewhere =
-        [this]() -> absl::StatusOr<std::vector<PeopleElsewhere>> {
-      DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> now,
-                             LedgerRowsAt(ledger_paths_));
-      return InOtherPartitions(now, options_);
-    };
-    options_.published = [this](const Digest& label, std::uint64_t ids,
-                                std::uint64_t rows) -> absl::Status {
-      DPNMF_RETURN_IF_ERROR(CheckAllowed(flags_, ids, rows));
-      tables_.push_back(label);
-      return absl::OkStatus();
-    };
-    if (flags_.online) {
-      // A data set that cannot be served stops later reloads and the next
-      // start.
-      options_.check_draft = [this](const std::string& draft) {
-        return CheckOnlineDraft(options_.data_dir, draft);
-      };
-    }
-    options_.before_publish = [this](const DatasetDescription& description,
-                                     const DatasetDigests& digests) {
-      return EnterInLedger(description, digests);
-    };
-    return absl::OkStatus();
+    DPNMF_ASSIGN_OR_RETURN(
+        DatasetImport import,
+        DatasetImport::Load(options_, ShowProgress(&times_)));
+    DPNMF_RETURN_IF_ERROR(import.Recognise());
+    // Draft refuses those that the flags do not accept.
+    for (const SharedTable& table : import.shared_tables())
+      if (CheckAllowed(flags_, table.ids, table.rows).ok())
+        tables_.push_back(table.label_hash);
+    DPNMF_ASSIGN_OR_RETURN(const LedgerFacts facts, FactsOfLedger());
+    DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, import.Draft(facts));
+    // A data set that cannot be served stops later reloads and the next start.
+    if (flags_.online)
+      DPNMF_RETURN_IF_ERROR(
+          CheckOnlineDraft(options_.data_dir, import.draft_directory()));
+    DPNMF_RETURN_IF_ERROR(EnterInLedger(import.description(), digests));
+    return import.Publish();
+  }
+
+  // Rows are added while the file is read, by a server or, where there was no
+  // ledger yet, by another import: read under the lock of imports.
+  absl::StatusOr<LedgerFacts> FactsOfLedger() const {
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
+                           LedgerRowsAt(ledger_paths_));
+    return LedgerFacts{.used_populations = UsedPopulations(rows),
+                       .elsewhere = InOtherPartitions(rows, options_),
+                       .accepted_tables = tables_};
   }
 
   // The rows, before the data set appears.
@@ -273,13 +269,12 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
     options.partitions.names = {options.partition};
   options.note = PrintNote;
   options.refused = PrintRefusal;
-  options.dry_run = [named](const ImportPreview& preview) {
-    std::fputs(PreviewText(preview, named).c_str(), stdout);
-  };
-  DPNMF_ASSIGN_OR_RETURN(const DatasetDescription description, Import(options));
+  DPNMF_ASSIGN_OR_RETURN(const DatasetImport import,
+                         DatasetImport::Load(std::move(options)));
+  std::fputs(PreviewText(import.Preview(), named).c_str(), stdout);
   // A population that exists keeps its delta, so this is no refusal.
   DPNMF_RETURN_IF_ERROR(
-      CheckDelta(description, /*weak_delta=*/true, PrintNote));
+      CheckDelta(import.description(), /*weak_delta=*/true, PrintNote));
   return kExitOk;
 }
 

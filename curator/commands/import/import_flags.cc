@@ -91,7 +91,7 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       Flag("--name", &options.name, "Name of the data set: a-z 0-9 . _ -"),
       Flag("--data-dir", &options.data_dir,
            "Directory of data sets, ledger and releases; made if missing",
-           {.env = true}),
+           {.value = "DIR", .env = true}),
       AnchorDirFlag(&flags->anchor_dir),
       NoAnchorFlag(&flags->no_anchor),
       Flag("--online", &flags->online,
@@ -102,10 +102,12 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       // The file.
       Flag("--input", &options.input,
            "File of a matrix or of counts, in which a missing entry is 0; can "
-           "be .gz"),
+           "be .gz",
+           {.value = "FILE"}),
       Flag("--ratings", &options.ratings,
            "Instead of --input: lines of user, item, rating, in which a "
-           "missing rating is not 0; can be .gz"),
+           "missing rating is not 0; can be .gz",
+           {.value = "FILE"}),
       Flag("--items", &options.items_file,
            "For --ratings: the declared items, one id on each line",
            {.value = "FILE"}),
@@ -173,7 +175,8 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
            "--population, --epsilon and --delta are then not required"),
       Flag("--features", &options.features_file,
            "File with the names of the features, one on each line, which "
-           "analysts will see; for triples: the items"),
+           "analysts will see; for triples: the items",
+           {.value = "FILE"}),
       Flag("--features-from-header", &options.names_from_header,
            "Declare the names in the file's header public: they are the names "
            "of the features, which analysts will see"),

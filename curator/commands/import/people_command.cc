@@ -22,6 +22,25 @@
 namespace dpnmf::curator {
 namespace {
 
+// The rows, before the file is written.
+absl::Status EnterPeople(const ImportFlags& flags,
+                         const Ledger::Options& ledger_paths,
+                         const PeopleToRecord& recognised,
+                         const std::vector<Digest>& tables) {
+  const DatasetDescription& description = recognised.description;
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
+  const std::optional<DatasetDigests> known =
+      audit.FilesOf(description.population, description.name);
+  const bool same = known.has_value() && known->people == recognised.digest;
+  if (tables.empty() && same) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
+                         Ledger::Open(ledger_paths));
+  DPNMF_RETURN_IF_ERROR(RecordTables(flags, description, tables, ledger.get()));
+  if (!known.has_value()) return absl::OkStatus();
+  return ledger->BindDataset(description.population, description.name,
+                             {known->files, recognised.digest});
+}
+
 absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   InterruptGently();
@@ -32,55 +51,34 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
                          LedgerRowsAt(ledger_paths));
   DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
-  struct Shared {
-    Digest label;
-    std::uint64_t ids = 0, rows = 0;
-  };
-  std::vector<Shared> all;
-  options.published = [&](const Digest& label, std::uint64_t ids,
-                          std::uint64_t shared) -> absl::Status {
-    all.push_back({label, ids, shared});
-    return absl::OkStatus();
-  };
-  options.before_publish = [&](const DatasetDescription& description,
-                               const DatasetDigests& digests) -> absl::Status {
-    std::vector<Digest> tables;
-    for (const Shared& shared : all) {
-      // Void is void; an overlap was accepted of rows alone.
-      const bool is_recorded =
-          std::any_of(rows.begin(), rows.end(), [&](const LedgerRow& row) {
-            return row.population == description.population &&
-                   (row.kind == RowKind::kVoid ||
-                    (row.kind == RowKind::kOverlap &&
-                     row.request_hash == shared.label && shared.ids == 0));
-          });
-      if (is_recorded) continue;
-      DPNMF_RETURN_IF_ERROR(CheckAllowed(flags, shared.ids, shared.rows));
-      tables.push_back(shared.label);
-    }
-    DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
-    DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
-                           Ledger::Audit(ledger_paths));
-    const std::optional<DatasetDigests> known =
-        audit.FilesOf(description.population, description.name);
-    const bool same = known.has_value() && known->people == digests.people;
-    if (tables.empty() && same) return absl::OkStatus();
-    DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
-                           Ledger::Open(ledger_paths));
-    DPNMF_RETURN_IF_ERROR(
-        RecordTables(flags, description, tables, ledger.get()));
-    if (!known.has_value()) return absl::OkStatus();
-    return ledger->BindDataset(description.population, description.name,
-                               {known->files, digests.people});
-  };
   StageTimes times;
-  const auto people = ImportPeople(options, ShowProgress(&times));
+  const auto recognised = RecognisePeople(options, ShowProgress(&times));
   ClearProgress();
-  DPNMF_RETURN_IF_ERROR(people.status());
+  DPNMF_RETURN_IF_ERROR(recognised.status());
+  const DatasetDescription& description = recognised->description;
+  std::vector<Digest> all, tables;  // shared, and those not recorded yet
+  for (const SharedTable& shared : recognised->tables) {
+    all.push_back(shared.label_hash);
+    // Void is void; an overlap was accepted of rows alone.
+    const bool is_recorded =
+        std::any_of(rows.begin(), rows.end(), [&](const LedgerRow& row) {
+          return row.population == description.population &&
+                 (row.kind == RowKind::kVoid ||
+                  (row.kind == RowKind::kOverlap &&
+                   row.request_hash == shared.label_hash && shared.ids == 0));
+        });
+    if (is_recorded) continue;
+    DPNMF_RETURN_IF_ERROR(CheckAllowed(flags, shared.ids, shared.rows));
+    tables.push_back(shared.label_hash);
+  }
+  DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
+  DPNMF_RETURN_IF_ERROR(EnterPeople(flags, ledger_paths, *recognised, tables));
+  DPNMF_RETURN_IF_ERROR(RecordPeople(*recognised, all));
+  const PeopleFingerprints& people = recognised->people;
   absl::PrintF("recorded the people of %s: %d different rows, %s\n",
-               options.name, people->rows.size(),
-               people->has_ids ? absl::StrCat(people->ids.size(), " ids")
-                               : std::string("no ids (--id-column)"));
+               options.name, people.rows.size(),
+               people.has_ids ? absl::StrCat(people.ids.size(), " ids")
+                              : std::string("no ids (--id-column)"));
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #define DPNMF_CURATOR_IMPORT_READERS_FEATURE_WEIGHTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,16 +30,18 @@ inline constexpr std::uint64_t kMostWeightedFeatures = 1'000'000;
 
 // D weights, from a text file (gzip too): one number a line in the order of the
 // features, or on each line a name and its weight, in any order, separated by a
-// tab, else by the last comma, else by the last blank; a first line that ends
-// in no number is then a header. Every feature has exactly one weight. `names`:
-// of the features; may be empty. INVALID_ARGUMENT "features-mismatch" (another
+// tab, else by the last semicolon, comma or blank; names may be in quotes. A
+// first line that ends in a word is a header, of which `note` is told. Every
+// feature has exactly one weight. `names`: of the features; may be empty.
+// INVALID_ARGUMENT "features-mismatch" (another
 // number of weights; a name that no feature has, or that none has a weight
 // for), "input-duplicate", "input-not-a-number", "input-not-finite",
 // "input-negative", "input-out-of-range", "input-too-large" (more features than
 // kMostWeightedFeatures), "weights-zero" (all are 0); errors of InputFile.
 absl::StatusOr<std::vector<double>> LoadFeatureWeights(
     const std::string& path, const std::vector<std::string>& names,
-    std::uint64_t features);
+    std::uint64_t features,
+    const std::function<void(const std::string& sentence)>& note = {});
 
 // weights.txt of a data set: D numbers, one a line. UNAVAILABLE
 // "storage-failed".

@@ -10,9 +10,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
@@ -21,7 +21,6 @@
 #include "common/files/fields.h"
 #include "common/files/input_file.h"
 #include "common/tables/assemble.h"
-#include "common/tables/load.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -30,6 +29,21 @@ constexpr double kLargestFeature = 1e15;
 
 std::string TooLong(std::size_t length, std::size_t most) {
   return absl::StrCat("the text has ", length, " bytes; leave at most ", most);
+}
+
+// Returns whether the text is a number with a decimal comma, separators of
+// thousands, a currency or a percent sign: 3,5 and $1,234 and 12%.
+bool IsNumberInAnotherNotation(std::string_view text) {
+  const std::string digits =
+      absl::StrReplaceAll(View(text), {{",", ""},
+                                       {"%", ""},
+                                       {"$", ""},
+                                       {"'", ""},
+                                       {" ", ""},
+                                       {"\xE2\x82\xAC", ""},
+                                       {"\xC2\xA3", ""},
+                                       {"\xC2\xA0", ""}});
+  return digits.size() < text.size() && IsNumber(digits);
 }
 
 // One column of the file behind `item,name`.
@@ -167,6 +181,13 @@ class ItemTableReader {
     if (column.first_number != 0 || !categories_)
       return NotANumber(i, input_.line_number(), text.empty(),
                         column.first_number);
+    if (IsNumberInAnotherNotation(text)) {
+      return input_.Refuse(
+          "input-not-a-number", i + 1,
+          absl::StrCat(Quoted(text),
+                       " is a number in another notation; write decimal "
+                       "numbers with a point, and no separators or units"));
+    }
     return AddCategories(line, i);
   }
 
@@ -311,34 +332,6 @@ ItemTable InOrder(const ItemTable& table, std::vector<std::string> ids,
   return ordered;
 }
 
-// The features of items in the place of their ids would make every line an id,
-// and a header one id too many.
-absl::Status CheckHoldsIds(const std::string& items_file) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(items_file));
-  std::string_view line;
-  DPNMF_RETURN_IF_ERROR(input->ReadLine(&line).status());
-  if (absl::StartsWithIgnoreCase(View(line), "item,")) {
-    return input->Refuse(
-        "input-malformed", 0,
-        "these are features of items: give them as --item-features, and write "
-        "only the ids here, one on each line");
-  }
-  const std::string first =
-      absl::AsciiStrToLower(absl::StripAsciiWhitespace(View(line)));
-  for (const char* header : {"id", "item", "items", "item_id", "itemid",
-                             "movie", "movie_id", "movieid"}) {
-    if (first != header) continue;
-    return input->Refuse(
-        "input-malformed", 0,
-        absl::StrCat(Quoted(std::string(line)),
-                     " looks like a header, and a list of items has none: "
-                     "delete the line; if an item has this id, write it on "
-                     "another line"));
-  }
-  return absl::OkStatus();
-}
-
 std::string Field(const std::string& text) {
   const bool plain = text.find_first_of(",\"") == std::string::npos &&
                      !text.starts_with(' ') && !text.ends_with(' ');
@@ -349,10 +342,9 @@ std::string Field(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
-                                                 std::string_view what) {
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
-                         LoadFeatureNames(path, what));
-  return CheckedIds(absl::StrCat("`", path, "`, line "), std::move(ids), what);
+                                                 NameListOptions options) {
+  options.longest = kLongestItemId;
+  return LoadNameList(path, options);
 }
 
 absl::StatusOr<std::vector<std::string>> CheckedIds(
@@ -385,8 +377,10 @@ absl::StatusOr<std::vector<std::string>> CheckedIds(
 absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
     const std::string& directory, const DatasetDescription& description) {
   if (!description.named_features) return std::vector<std::string>();
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> names,
-                         LoadIds(directory + "/features.txt", "feature"));
+  const std::string path = directory + "/features.txt";
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNameLines(path));
+  DPNMF_ASSIGN_OR_RETURN(names, CheckedIds(absl::StrCat("`", path, "`, line "),
+                                           std::move(names), "feature"));
   if (names.size() == description.features) return names;
   return Refusal(
       absl::StatusCode::kDataLoss, "dataset-damaged",
@@ -396,10 +390,11 @@ absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
 }
 
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
-                                        const std::string& features_file) {
-  DPNMF_RETURN_IF_ERROR(CheckHoldsIds(items_file));
+                                        const std::string& features_file,
+                                        NameListOptions list) {
+  list.what = "item";
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
-                         LoadIds(items_file, "item"));
+                         LoadIds(items_file, std::move(list)));
   if (features_file.empty()) {
     ItemTable table;
     table.names = ids;
@@ -429,10 +424,9 @@ absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
     const auto i = static_cast<std::size_t>(missing - rows.begin());
     return Refusal(
         absl::StatusCode::kInvalidArgument, "features-mismatch",
-        absl::StrCat("`", items_file, "`, line ", i + 1, ": the item ",
-                     Quoted(ids[i]), " has no line in `", features_file,
-                     "`, which has ", table.ids.size(), " of ", ids.size(),
-                     " items; add it."));
+        absl::StrCat("`", items_file, "`: the item ", Quoted(ids[i]),
+                     " has no line in `", features_file, "`, which has ",
+                     table.ids.size(), " of ", ids.size(), " items; add it."));
   }
   return InOrder(table, std::move(ids), rows);
 }

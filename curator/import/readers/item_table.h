@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/tables/name_list.h"
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
@@ -29,11 +30,12 @@ struct ItemTable {
   friend bool operator==(const ItemTable&, const ItemTable&) = default;
 };
 
-// Public ids of items or, with another `what`, names of features: one a line,
-// in order. Errors as LoadItemTable.
+// Public ids of items or names of features, as operators write them.
+// `options.longest` is that of ids. Errors as LoadNameList.
 absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
-                                                 std::string_view what);
-// Checks the ids as LoadIds does; `place` comes before an id's number, from 1.
+                                                 NameListOptions options = {});
+// Checks the length and the characters of ids; `place` comes before an id's
+// number, from 1.
 absl::StatusOr<std::vector<std::string>> CheckedIds(
     const std::string& place, std::vector<std::string> ids,
     std::string_view what);
@@ -44,7 +46,8 @@ absl::StatusOr<std::vector<std::string>> CheckedIds(
 absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
     const std::string& directory, const DatasetDescription& description);
 
-// items_file: one id a line; their order is that of the items.
+// items_file: the ids, a list of names (common/tables/name_list.h) with what
+// `list` says of it; their order is that of the items.
 //
 // features_file (empty: there is none): CSV with a header that begins with
 // `item,name`, and one line for each item, in any order. A further column is
@@ -58,10 +61,11 @@ absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
 // "input-ragged", "input-not-a-number", "input-not-finite",
 // "input-out-of-range", "input-duplicate", "input-too-large" (above
 // kMostItemFeatures columns or 100,000,000 items; a text that is too long),
-// "item-unknown", "features-mismatch" (an item has no line). The sentence names
-// the line.
+// "input-ambiguous" (LoadNameList), "item-unknown", "features-mismatch" (an
+// item has no line). The sentence names the line.
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
-                                        const std::string& features_file);
+                                        const std::string& features_file,
+                                        NameListOptions list = {});
 
 // Features of people or items that nobody declared before, for research: a
 // features file as above, whose lines are its people or items. The first column

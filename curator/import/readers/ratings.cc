@@ -16,13 +16,15 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
 #include "common/files/entry.h"
-#include "common/files/fields.h"
 #include "common/files/input_file.h"
 #include "common/tables/assemble.h"
+#include "common/tables/header_words.h"
+#include "common/tables/triple_lines.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -112,23 +114,12 @@ std::optional<EntryProblem> ParseRating(std::string_view text,
   return std::nullopt;
 }
 
-constexpr char kDoubleColon = ':';
+constexpr std::size_t kExamples = 3;
 
-// SplitFields, where kDoubleColon stands for "::".
-bool SplitLine(std::string_view line, char separator,
-               std::vector<std::string_view>* fields) {
-  if (separator != kDoubleColon) return SplitFields(line, separator, fields);
-  fields->clear();
-  while (true) {
-    const std::size_t end = line.find("::");
-    fields->push_back(TrimBlanks(line.substr(0, end)));
-    if (end == std::string_view::npos) return true;
-    line.remove_prefix(end + 2);
-  }
-}
-
-bool IsTriple(const std::vector<std::string_view>& fields) {
-  return fields.size() == 3 || fields.size() == 4;
+std::string Examples(const std::set<std::string>& items) {
+  return absl::StrJoin(items, ", ", [](std::string* out, const auto& item) {
+    out->append(Quoted(item));
+  });
 }
 
 struct Rating {
@@ -162,9 +153,12 @@ class RatingsReader {
                 const RatingsOptions& options)
       : input_(*input),
         options_(options),
+        lines_(input, "rating"),
         most_users_(std::min(options.users_count.value_or(kLargestExtent),
                              kLargestExtent)) {
     loaded_.items = items.ids.size();
+    for (std::size_t i = 0; i < std::min(kExamples, items.ids.size()); ++i)
+      first_listed_.insert(items.ids[i]);
     items_.reserve(items.ids.size());
     for (std::size_t i = 0; i < items.ids.size(); ++i)
       items_[items.ids[i]] = static_cast<std::int32_t>(i);
@@ -176,11 +170,13 @@ class RatingsReader {
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) break;
-      if (IsBlank(line, kBlanks)) continue;
-      if (separator_ == '\0') {
+      if (!lines_.begun() && lines_.IsAbove(line)) continue;
+      if (TrimBlanks(line).empty()) continue;
+      if (!lines_.begun()) {
         DPNMF_ASSIGN_OR_RETURN(const bool is_header, ReadFirstLine(line));
         if (is_header) continue;
       }
+      ++line_count_;
       if (absl::Status status = AddLine(line); !status.ok()) {
         if (std::exchange(told_before_, false)) {
           refused_.NoteAgain();
@@ -189,12 +185,15 @@ class RatingsReader {
         }
       }
     }
+    DPNMF_RETURN_IF_ERROR(CheckList());
     DPNMF_RETURN_IF_ERROR(refused_.Verdict("lines", options_.refused));
     if (log_.size() == 0) {
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file contains no rating of a declared item; "
                              "give another");
     }
+    const std::string summary = lines_.Summary(options_.keep_times);
+    if (options_.note && !summary.empty()) options_.note(summary);
     Assemble();
     for (const auto& [user, line_number] : crowded_) {
       const auto n = static_cast<std::size_t>(user);
@@ -238,76 +237,79 @@ class RatingsReader {
       told_before_ = !told->emplace(name).second;
   }
 
-  // Sets the separator; true if the line is a header.
+  // True if the line is a header.
   absl::StatusOr<bool> ReadFirstLine(std::string_view line) {
-    for (const char separator : {'\t', kDoubleColon, ';', ',', kBlanks}) {
-      if (!SplitLine(line, separator, &fields_) || !IsTriple(fields_)) continue;
-      separator_ = separator;
-      const std::string rating = FieldText(line, fields_[2]);
-      // A rating of a declared item that is no number is an error, no header.
-      if (ParseNumber(rating).has_value() ||
-          Find(FieldText(line, fields_[1])).has_value())
-        return false;
-      if (IsNameOfRatings(rating)) return true;
-      return input_.Refuse(
-          "input-not-a-number", 3,
-          absl::StrCat("the rating ", Quoted(rating),
-                       " is not a number; write decimal numbers with a point, "
-                       "or `rating` in its place if this line is a header"));
+    DPNMF_RETURN_IF_ERROR(lines_.Begin(line));
+    const std::string rating = lines_.Text(2);
+    if (IsNameOfRatings(rating)) {
+      DPNMF_RETURN_IF_ERROR(lines_.TakeHeader());
+      return true;
     }
-    return input_.Refuse("input-ragged", 0,
-                         "the line is not a triple; write user, item, rating "
-                         "and optionally a time, with commas between them");
+    // A rating of a declared item that is no number is refused as in any line.
+    if (!IsWord(rating) || Find(lines_.Text(1)).has_value()) return false;
+    return input_.Refuse(
+        "input-not-a-number", 3,
+        absl::StrCat("the rating ", Quoted(rating),
+                     " is not a number; write decimal numbers with a point, "
+                     "or `rating` in its place if this line is a header"));
+  }
+
+  // A list of items of which the ratings know next to none is another list, or
+  // was read in another way than it was meant: one sentence, whatever lines
+  // say.
+  absl::Status CheckList() {
+    if (unlisted_lines_ < 2 || 2 * unlisted_lines_ <= line_count_)
+      return absl::OkStatus();
+    return input_.RefuseAt(
+        "item-unknown", 0, 0,
+        absl::StrCat(
+            unlisted_lines_, " of ", line_count_,
+            " ratings are of items that are not in the list of items, so it "
+            "is the list of other ratings: it has ",
+            Examples(first_listed_), ", and the ratings have ",
+            Examples(first_unlisted_), "; give the list of these items"));
   }
 
   absl::Status AddLine(std::string_view line) {
-    if (!SplitLine(line, separator_, &fields_)) {
-      return input_.Refuse("input-malformed", fields_.size() + 1,
-                           "a quoted field must end with a quote before the "
-                           "separator; correct or remove the quotes");
+    if (absl::Status status = lines_.Split(line); !status.ok()) {
+      told_before_ = lines_.refused_time() && std::exchange(told_time_, true);
+      return status;
     }
-    if (!IsTriple(fields_)) {
-      return input_.Refuse(
-          "input-ragged", std::min<std::size_t>(fields_.size() + 1, 5),
-          absl::StrCat("the line has ", fields_.size(),
-                       " fields; write user, item and rating"));
-    }
-    for (const std::size_t i : {0, 1}) {
-      if (fields_[i].empty()) {
-        return input_.Refuse("input-malformed", i + 1,
-                             "the field is empty; write a user and an item");
-      }
-    }
+    DPNMF_ASSIGN_OR_RETURN(const std::string_view number, lines_.Number());
     Rating rating;
-    if (const auto problem =
-            ParseRating(fields_[2], options_.scale, &rating.units))
+    if (const auto problem = ParseRating(number, options_.scale, &rating.units))
       return input_.Refuse(problem->code, 3, problem->sentence);
+    const bool has_time = lines_.fields().size() == 4;
     std::int64_t time = 0;
-    if (options_.keep_times && fields_.size() == 4) {
-      DPNMF_ASSIGN_OR_RETURN(time, TimeOf(fields_[3]));
+    if (options_.keep_times && has_time) {
+      DPNMF_ASSIGN_OR_RETURN(time, TimeOf(lines_.fields()[3]));
     }
+    std::array<std::string_view, 2> ids = {lines_.fields()[0],
+                                           lines_.fields()[1]};
     if (line.find('"') != std::string_view::npos) {
       for (const std::size_t i : {0, 1}) {
-        unquoted_[i] = FieldText(line, fields_[i]);
-        fields_[i] = unquoted_[i];
+        unquoted_[i] = lines_.Text(i);
+        ids[i] = unquoted_[i];
       }
     }
-    std::optional<std::int32_t> item = Find(fields_[1]);
+    std::optional<std::int32_t> item = Find(ids[1]);
     if (!item.has_value() && options_.add_items) {
-      DPNMF_ASSIGN_OR_RETURN(item, AddItem());
+      DPNMF_ASSIGN_OR_RETURN(item, AddItem(ids[1]));
     }
     if (!item.has_value() && !options_.drop_unlisted) {
-      TellOnce(&unlisted_items_, fields_[1]);
+      ++unlisted_lines_;
+      if (first_unlisted_.size() < kExamples) first_unlisted_.emplace(ids[1]);
+      TellOnce(&unlisted_items_, ids[1]);
       return input_.Refuse(
           "item-unknown", 2,
-          absl::StrCat("the item ", Quoted(fields_[1]),
+          absl::StrCat("the item ", Quoted(ids[1]),
                        " is not in the list of items; add it there",
                        options_.has_unlisted_flag
                            ? ", remove the line, or leave out such lines with "
                              "--unlisted drop"
                            : ", or remove the line"));
     }
-    DPNMF_ASSIGN_OR_RETURN(Person* const person, PersonOf(fields_[0]));
+    DPNMF_ASSIGN_OR_RETURN(Person* const person, PersonOf(ids[0]));
     if (!item.has_value()) {
       ++loaded_.unlisted;
       return absl::OkStatus();
@@ -324,7 +326,7 @@ class RatingsReader {
     rating.item = *item;
     log_.Add(rating);
     if (options_.keep_times) {
-      has_times_ = has_times_ || fields_.size() == 4;
+      has_times_ = has_times_ || has_time;
       times_.push_back(time);
     }
     return absl::OkStatus();
@@ -346,9 +348,8 @@ class RatingsReader {
     return item->second;
   }
 
-  // The item of the line as a new one.
-  absl::StatusOr<std::int32_t> AddItem() {
-    const std::string_view id = fields_[1];
+  // The item as a new one.
+  absl::StatusOr<std::int32_t> AddItem(std::string_view id) {
     if (id.size() > kLongestItemId || !IsPlainText(id)) {
       return input_.Refuse(
           "input-malformed", 2,
@@ -472,10 +473,9 @@ class RatingsReader {
 
   InputFile& input_;
   const RatingsOptions& options_;
+  TripleLines lines_;
   const std::uint64_t most_users_;
-  char separator_ = '\0';                 // '\0': before the first line
-  std::vector<std::string_view> fields_;  // of the current line
-  std::array<std::string, 2> unquoted_;   // its user and item
+  std::array<std::string, 2> unquoted_;  // user and item of the line
   absl::flat_hash_map<std::string, std::int32_t> items_;
   absl::flat_hash_map<std::string, Person> people_;
   std::vector<std::string> users_;  // by number
@@ -487,6 +487,9 @@ class RatingsReader {
   std::vector<std::int64_t> times_;  // as log_
   RefusedLines refused_;
   bool told_before_ = false;  // what the line is refused for
+  bool told_time_ = false;
+  std::uint64_t line_count_ = 0, unlisted_lines_ = 0;
+  std::set<std::string> first_listed_, first_unlisted_;  // items
   // The first of them that were refused.
   std::set<std::string> unlisted_items_, surplus_users_;
   LoadedRatings loaded_;
@@ -538,6 +541,19 @@ absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
       const std::unique_ptr<InputFile> input,
       InputFile::Open(path, options.progress, options.interrupted));
   return RatingsReader(input.get(), items, options).Read();
+}
+
+std::string ItemHeaderOf(const std::string& path) {
+  const auto input = InputFile::Open(path);
+  if (!input.ok()) return "";
+  TripleLines lines(input->get(), "rating");
+  std::string_view line;
+  do {
+    const auto more = (*input)->ReadLine(&line);
+    if (!more.ok() || !*more) return "";
+  } while (lines.IsAbove(line));
+  if (!lines.Begin(line).ok() || !IsNameOfRatings(lines.Text(2))) return "";
+  return lines.Text(1);
 }
 
 absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(

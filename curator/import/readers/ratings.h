@@ -47,6 +47,8 @@ struct RatingsOptions {
   bool keep_times = false;
   LoadProgress progress;
   std::function<bool()> interrupted;
+  // Told how the lines were understood.
+  std::function<void(const std::string& sentence)> note;
   // Told each of the first kShownRefusals lines that are refused, if there is
   // more than one, before LoadRatings returns.
   std::function<void(const absl::Status&)> refused;
@@ -72,24 +74,29 @@ struct LoadedRatings {
   std::uint64_t people() const { return indptr.size() - 1; }
 };
 
-// Lines of user, item, rating and perhaps a time, separated by a tab, `::`, a
-// semicolon, a comma or blanks: the first of these that splits the first line
-// into 3 or 4 fields. The first line is a header if its rating is no number and
-// its item is not declared.
-// Users are any words. Several lines of one user and item: the last one counts.
-// Takes 20 bytes of memory a line, 36 with times.
+// Lines of user, item, rating and perhaps a time
+// (common/tables/triple_lines.h). The first line is a header if the name of its
+// third field suggests ratings. Users are any words. Several lines of one user
+// and item: the last one counts. Takes 20 bytes of memory a line, 36 with
+// times.
 //
 // Errors as LoadMatrix (common/tables/load.h), here "input-ragged",
 // "input-malformed", "input-not-a-number", "input-not-finite",
-// "input-out-of-range" (a rating out of the declared range), "item-unknown",
-// "users-mismatch" (more people than declared), "users-count-out-of-range"
-// (above 100,000,000) and "input-too-large" (a person with more than
-// kMostRatingsOfAPerson, or more than 4e9 lines). All lines are looked at: the
-// sentence is that of the first one that is refused and says how many more
-// there are.
+// "input-ambiguous" (a comma in a rating), "input-out-of-range" (a rating out
+// of the declared range), "item-unknown" (one sentence if most lines have
+// such), "users-mismatch" (more people than declared),
+// "users-count-out-of-range" (above 100,000,000) and "input-too-large" (a
+// person with more than kMostRatingsOfAPerson, or more than 4e9 lines). All
+// lines are looked at: the sentence is that of the first one that is refused
+// and says how many more there are.
 absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
                                           const ItemTable& items,
                                           const RatingsOptions& options);
+
+// The name that the file's header gives the items; empty if there is no header,
+// or no such file. A list of items may have it above its ids
+// (common/tables/name_list.h).
+std::string ItemHeaderOf(const std::string& path);
 
 // An in-memory data set. The description's features, ratings and (unless under
 // add or remove one) users are set from the ratings and the scale.

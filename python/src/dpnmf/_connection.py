@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 import secrets
 import socket
 import ssl
@@ -17,7 +18,7 @@ import grpc
 from dpnmf.errors import AccessError, DpnmfError, InputError, NotFoundError, StateError, UnavailableError, error_of
 from dpnmf.v1 import privacy_pb2
 
-_KEYS = ("server", "ca", "cert", "key", "crl")
+_KEYS = ("server", "ca", "cert", "key", "crl", "use-proxy")
 _PROBE_SECONDS = 5.0
 
 
@@ -29,21 +30,42 @@ class Settings:
     ca: str  # PEM: the CA's certificate
     cert: str  # PEM: the own certificate
     key: str  # PEM: the own key
+    proxy: Proxy | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Proxy:
+    """An HTTP proxy of the environment."""
+
+    variable: str  # that names it
+    address: str  # HOST:PORT
+    user_info: str  # USER:PASSWORD, or empty
+
+    def __str__(self) -> str:
+        return f"the proxy http://{self.address} that {self.variable} names"
 
 
 def read_settings(
-    server: str | None, ca: str | None, cert: str | None, key: str | None, config: str | None
+    server: str | None,
+    ca: str | None,
+    cert: str | None,
+    key: str | None,
+    config: str | None,
+    use_proxy: bool | None = None,
 ) -> Settings:
     """Arguments win over the environment, that over the configuration file.
 
-    The environment is DPNMF_SERVER, DPNMF_CA, DPNMF_CERT and DPNMF_KEY. The file
-    is `config`, else DPNMF_CONFIG, else ./dpnmf.toml, else ~/.config/dpnmf.toml:
-    the same as for the program `dpnmf`.
+    The environment is DPNMF_SERVER, DPNMF_CA, DPNMF_CERT, DPNMF_KEY and
+    DPNMF_USE_PROXY. The file is `config`, else DPNMF_CONFIG, else ./dpnmf.toml,
+    else ~/.config/dpnmf.toml: the same as for the program `dpnmf`. Paths in it are
+    relative to its directory.
     """
     given = {"server": server, "ca": ca, "cert": cert, "key": key}
     values = _read_config(config)
-    values.update({k: v for k in _KEYS if (v := os.environ.get(f"DPNMF_{k.upper()}"))})
+    values.update({k: v for k in _KEYS if (v := os.environ.get(f"DPNMF_{k.upper().replace('-', '_')}"))})
     values.update({k: os.fspath(v) for k, v in given.items() if v is not None})
+    if use_proxy is None:
+        use_proxy = _truth(values.get("use-proxy", "off"))
     if values.get("crl"):
         raise InputError(
             "crl-unsupported",
@@ -56,9 +78,41 @@ def read_settings(
                 "tls-files-missing",
                 f"Give {name}=FILE (or set DPNMF_{name.upper()}): the server is reached over mutual TLS.",
             )
-    settings = Settings(values.get("server", ""), values["ca"], values["cert"], values["key"])
-    split_address(settings.server)
-    return settings
+    host, _ = split_address(values.get("server", ""))
+    proxy = proxy_of_environment(host) if use_proxy else None
+    return Settings(values["server"], values["ca"], values["cert"], values["key"], proxy)
+
+
+def _truth(word: str) -> bool:
+    if word.lower() in ("on", "true", "yes", "1"):
+        return True
+    if word.lower() in ("off", "false", "no", "0"):
+        return False
+    raise InputError("usage", f"DPNMF_USE_PROXY must be on or off, not `{word}`.")
+
+
+def proxy_of_environment(host: str) -> Proxy | None:
+    """The proxy by which the environment wants `host` reached; as the program `dpnmf` reads it."""
+
+    def first(*names: str) -> tuple[str, str]:
+        return next(((name, value) for name in names if (value := os.environ.get(name))), ("", ""))
+
+    variable, text = first("grpc_proxy", "https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY")
+    exempt = [entry.strip().lower() for entry in first("no_grpc_proxy", "no_proxy", "NO_PROXY")[1].split(",")]
+    if not variable or any(entry == "*" or (entry and host.lower().endswith(entry)) for entry in exempt):
+        return None
+    user_info, _, address = re.sub("^http://", "", text, flags=re.IGNORECASE).removesuffix("/").rpartition("@")
+    try:
+        if "/" in user_info:  # of another scheme
+            raise InputError("address-malformed", "")
+        split_address(address)
+    except InputError:
+        raise StateError(
+            "proxy-unusable",
+            f"The variable {variable} names no HTTP proxy; set it to http://HOST:PORT, "
+            "or do not ask for a proxy (use_proxy).",
+        ) from None
+    return Proxy(variable, address, user_info)
 
 
 def _read_config(config: str | None) -> dict[str, str]:
@@ -81,9 +135,12 @@ def _read_config(config: str | None) -> dict[str, str]:
             continue
         if name not in _KEYS:
             raise InputError("usage", f"The configuration file {path} has an unknown key `{name}`; remove it.")
+        if name == "use-proxy" and isinstance(value, bool):
+            value = "on" if value else "off"
         if not isinstance(value, str):
             raise InputError("usage", f"`{name}` in {path} must be a string.")
-        values[name] = value
+        is_path = name not in ("server", "use-proxy") and value
+        values[name] = str(path.parent / pathlib.Path(value).expanduser()) if is_path else value
     return values
 
 
@@ -149,9 +206,14 @@ def own_certificate(settings: Settings) -> dict[str, Any]:
                 except ssl.SSLWantReadError:
                     pass
     except ssl.SSLCertVerificationError as error:
+        advice = {
+            2: f"; add the certificate of the root CA to {settings.ca}",
+            20: "; if an intermediate CA signed it, put that CA's certificate after the own one in the same file",
+        }
         raise StateError(
             "tls-certificate-invalid",
-            f"The certificate {settings.cert} is refused with the CA {settings.ca}: {error.verify_message}.",
+            f"The certificate {settings.cert} is refused with the CA {settings.ca}: {error.verify_message}"
+            f"{advice.get(error.verify_code, '')}.",
         ) from None
     except ssl.SSLError as error:
         raise StateError(
@@ -172,7 +234,9 @@ def _load_own(context: ssl.SSLContext, settings: Settings) -> None:
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             raise StateError(
-                "tls-key-mismatch", f"The key {settings.key} does not belong to the certificate {settings.cert}."
+                "tls-key-mismatch",
+                f"The key {settings.key} does not belong to the first certificate of {settings.cert}; "
+                "the own certificate must come first, then the CA's that signed it.",
             ) from None
         raise StateError(
             "tls-certificate-invalid",
@@ -197,7 +261,13 @@ def open_channel(settings: Settings) -> grpc.Channel:
         private_key=_read(settings.key),
         certificate_chain=_read(settings.cert),
     )
-    options = [("grpc.keepalive_time_ms", 20_000), ("grpc.keepalive_timeout_ms", 10_000)]
+    options: list[tuple[str, str | int]] = [("grpc.keepalive_time_ms", 20_000), ("grpc.keepalive_timeout_ms", 10_000)]
+    proxy = settings.proxy
+    if proxy is None:  # also none of the environment
+        options.append(("grpc.enable_http_proxy", 0))
+    else:
+        user_info = f"{proxy.user_info}@" if proxy.user_info else ""
+        options.append(("grpc.http_proxy", f"http://{user_info}{proxy.address}"))
     return grpc.secure_channel(settings.server, credentials, options)
 
 
@@ -244,6 +314,10 @@ def from_rpc(error: grpc.RpcError, settings: Settings) -> DpnmfError:
 def diagnose(settings: Settings, text: str) -> DpnmfError:
     """Why the server cannot be reached: name, port, certificates of either side."""
     host, port = split_address(settings.server)
+    if settings.proxy is not None:
+        return UnavailableError(
+            "unreachable", f"The server {settings.server} cannot be reached through {settings.proxy} ({text})."
+        )
     try:
         connection = socket.create_connection((host, port), timeout=_PROBE_SECONDS)
     except socket.gaierror as error:

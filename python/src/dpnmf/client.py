@@ -53,7 +53,9 @@ class Client:
     files that cannot work; connects at the first call. A run is given by its id,
     by the first digits of its id, or by a `Run`. Thread-safe.
 
-    server: HOST:PORT. ca, cert, key: PEM files. timeout: seconds of one call.
+    server: HOST:PORT. ca, cert, key: PEM files. use_proxy: connect through the
+    HTTP proxy of the environment (DPNMF_USE_PROXY) [directly]. timeout: seconds
+    of one call.
     """
 
     def __init__(
@@ -64,9 +66,10 @@ class Client:
         cert: str | None = None,
         key: str | None = None,
         config: str | None = None,
+        use_proxy: bool | None = None,
         timeout: float = 60.0,
     ) -> None:
-        self._settings = _connection.read_settings(server, ca, cert, key, config)
+        self._settings = _connection.read_settings(server, ca, cert, key, config, use_proxy)
         self._timeout = timeout
         _connection.check_files(self._settings)
         self._begin()

@@ -51,6 +51,10 @@ class FakeAnalyst final : public v1::AnalystService::Service {
 class DoctorTest : public ::testing::Test {
  protected:
   DoctorTest() {
+    for (const char* name :
+         {"grpc_proxy", "https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy",
+          "ALL_PROXY", "no_grpc_proxy", "no_proxy", "NO_PROXY"})
+      unsetenv(name);
     options_.tls = ca_.Issue("alice", "--dns alice.client");
     options_.version = "1.2.3";
     options_.data_directory = ca_.directory();
@@ -175,6 +179,9 @@ TEST_F(DoctorTest, FindsAServerOfAnotherName) {
       ca_.Issue("analyst", "--dns analyst.example --ip 10.0.0.7"));
   options_.server = server.address();
   ExpectFailed("server name", "analyst.example, 10.0.0.7");
+  ExpectFailed("service", "not for the name localhost");
+  EXPECT_TRUE(absl::StrContains(Find("service").remedy(),
+                                "Connect to a name that it states"));
 }
 
 TEST_F(DoctorTest, FindsABadAddressNameAndPort) {
@@ -220,6 +227,32 @@ TEST_F(DoctorTest, DoesNotWaitForAServerThatIsSilent) {
   options_.server = port.address();
   options_.timeout = std::chrono::milliseconds(100);
   ExpectFailed("tls handshake", "no answer in time");
+}
+
+TEST_F(DoctorTest, NamesAProxyAndUsesItOnlyIfItIsAskedFor) {
+  const auto server = Serve();
+  const BoundPort nobody;
+  setenv("https_proxy", ("http://ann:secret@" + nobody.address()).c_str(), 1);
+  EXPECT_EQ(Find("service").result(), "ok") << report_.DebugString();
+  EXPECT_EQ(Find("proxy").result(), "ok");
+  EXPECT_TRUE(absl::StrContains(
+      Find("proxy").finding(),
+      absl::StrCat("Not used: the proxy http://", nobody.address())));
+  options_.use_proxy = true;
+  report_.Clear();
+  ExpectFailed("proxy connection", "that https_proxy names: Nothing accepts");
+  EXPECT_TRUE(absl::StrContains(Find("proxy connection").remedy(),
+                                "no_proxy=localhost"));
+  EXPECT_EQ(Find("service").result(), "absent");
+  setenv("no_proxy", "localhost", 1);
+  report_.Clear();
+  EXPECT_EQ(Find("service").result(), "ok") << report_.DebugString();
+  unsetenv("no_proxy");
+  setenv("https_proxy", "socks5://ann:secret@localhost:1", 1);
+  report_.Clear();
+  ExpectFailed("proxy", "https_proxy names no HTTP proxy");
+  EXPECT_FALSE(absl::StrContains(report_.DebugString(), "secret"));
+  unsetenv("https_proxy");
 }
 
 TEST_F(DoctorTest, FindsAServerThatDoesNotSpeakTls) {

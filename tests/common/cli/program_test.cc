@@ -35,6 +35,9 @@ struct Values {
   std::string colour = "red";
   std::string file;
   std::string label;
+  std::string output;
+  std::string start;
+  std::vector<std::string> inputs;
   bool quick = false;
   double rate = 0.5;
   int threads = 4;
@@ -55,8 +58,8 @@ class CommandLine : public ::testing::Test {
     directory_ = mkdtemp(name.data());
   }
   ~CommandLine() override {
-    for (const char* variable :
-         {"TOOL_NAME", "TOOL_THREADS", "TOOL_QUICK", "TOOL_COLOUR"})
+    for (const char* variable : {"TOOL_NAME", "TOOL_THREADS", "TOOL_QUICK",
+                                 "TOOL_COLOUR", "TOOL_OUTPUT"})
       unsetenv(variable);
     std::filesystem::remove_all(directory_);
   }
@@ -107,7 +110,13 @@ class CommandLine : public ::testing::Test {
         .config = {.help = "A file"}};
     const Command show = {.name = "show",
                           .summary = "Shows",
-                          .flags = {Flag("--label", &values_.label, "A label")},
+                          .flags = {Flag("--label", &values_.label, "A label"),
+                                    Flag("--output", &values_.output, "A file",
+                                         {.value = "FILE", .env = true}),
+                                    Flag("--start", &values_.start, "A start",
+                                         {.value = "random|public:FILE"}),
+                                    Flag("--inputs", &values_.inputs, "Files",
+                                         {.value = "DIR|table:FILE|run:ID"})},
                           .run = Noted("keep show")};
     program.root.commands.push_back(
         {.name = "keep", .summary = "Keeps", .commands = {show}});
@@ -308,6 +317,40 @@ TEST_F(CommandLine, ValuesOfTheEnvironmentAndTheFileAreCheckedAlike) {
             kExitOk);
 }
 
+TEST_F(CommandLine, PathsInTheFileAreRelativeToItsDirectory) {
+  const std::string config = Config(
+      "name = \"a\"\n[keep.show]\noutput = \"out/a.csv\"\n"
+      "label = \"a.csv\"\nstart = \"public:../W.npy\"\n"
+      "inputs = [\"a\", \"/b\", \"~/c\", \"table:d\", \"table:/e\", "
+      "\"run:3f\", \"-\", \"\"]\n");
+  const std::vector<std::string> show = {"keep", "show", "--config", config};
+  const std::string in = directory_.string() + "/";
+  setenv("HOME", "/home/ann", 1);
+  ASSERT_EQ(Run(show), kExitOk) << err_.str();
+  EXPECT_EQ(values_.output, in + "out/a.csv");
+  EXPECT_EQ(values_.label, "a.csv");  // no path
+  EXPECT_EQ(values_.name, "a");
+  EXPECT_EQ(values_.start, "public:" + in + "../W.npy");
+  EXPECT_THAT(values_.inputs,
+              ElementsAre(in + "a", "/b", "/home/ann/c", "table:" + in + "d",
+                          "table:/e", "run:3f", "-", ""));
+  // Elsewhere they are relative to the working directory.
+  setenv("TOOL_OUTPUT", "b.csv", 1);
+  ASSERT_EQ(
+      Run({"keep", "show", "--config", config, "--start", "public:W.npy"}),
+      kExitOk)
+      << err_.str();
+  EXPECT_EQ(values_.output, "b.csv");
+  EXPECT_EQ(values_.start, "public:W.npy");
+  // A file in the working directory leaves them as they are.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  unsetenv("TOOL_OUTPUT");
+  EXPECT_EQ(Run({"keep", "show", "--config", "c.toml"}), kExitOk);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(values_.output, "out/a.csv");
+}
+
 TEST_F(CommandLine, AKeyThatNoFlagIsCalledIsRefused) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"nam = \"x\"\n", "`nam` (did you mean `name`?)"},
@@ -432,6 +475,24 @@ TEST_F(CommandLine, WorkThatCtrlCEndedIsInterrupted) {
       },
       ::testing::ExitedWithCode(kExitInterrupted),
       "nothing was written. .interrupted.");
+}
+
+TEST_F(CommandLine, OutputThatCannotBeWrittenIsAnError) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{
+           {"--help"}, {"--version"}, {"--manual"}, {"health"}}) {
+    out_.setstate(std::ios::badbit);
+    EXPECT_EQ(Run(arguments), kExitInternal) << arguments.front();
+    EXPECT_THAT(err_.str(),
+                AllOf(StartsWith("tool: Standard output cannot be written: "),
+                      ::testing::EndsWith("[output-not-written]\n")));
+  }
+  // The exit code of another error stays.
+  EXPECT_EQ(Run({"fail"}), kExitNotFound);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("[thing-unknown]\n"),
+                                HasSubstr("[output-not-written]\n")));
+  out_.clear();
+  EXPECT_EQ(Run({"health"}), kExitOk);
 }
 
 TEST_F(CommandLine, HelpIsMadeOfTheTables) {

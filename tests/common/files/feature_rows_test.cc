@@ -27,6 +27,9 @@ TEST_F(FeatureRows, AreReadInAnyOrderAndComeAscending) {
   const std::vector<std::uint32_t> expected = {0, 3, 7, 4294967295u};
   EXPECT_EQ(*Read("0\n3\n7\n4294967295\n"), expected);
   EXPECT_EQ(*Read("# rows of May\n7,3\r\n\n 0\t4294967295"), expected);
+  EXPECT_EQ(*Read("\xEF\xBB\xBF"
+                  "5\r\n"),
+            std::vector<std::uint32_t>{5});
   EXPECT_EQ(*Read("5"), std::vector<std::uint32_t>{5});
 }
 

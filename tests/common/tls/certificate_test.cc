@@ -140,6 +140,127 @@ TEST(CheckTlsFiles, SaysWhatIsWrongAndWithWhichFile) {
   }
 }
 
+// root, signed by itself; mid, signed by root; own, with a name, signed by mid.
+class Chains : public ::testing::Test {
+ protected:
+  Chains() {
+    std::string output;
+    EXPECT_EQ(RunShell("cd " + ca_.directory() + R"( && umask 077 &&
+      new='openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc' &&
+      $new -x509 -subj '/O=A; B/CN=root' -keyout root.key -out root.crt &&
+      printf 'basicConstraints=critical,CA:TRUE' >mid.ext &&
+      printf 'subjectAltName=DNS:own' >own.ext &&
+      $new -subj /CN=mid -keyout mid.key -out mid.csr &&
+      openssl x509 -req -in mid.csr -CA root.crt -CAkey root.key         -set_serial 1 -extfile mid.ext -out mid.crt &&
+      $new -subj /CN=own -keyout own.key -out own.csr &&
+      openssl x509 -req -in own.csr -CA mid.crt -CAkey mid.key         -set_serial 2 -extfile own.ext -out own.crt &&
+      $new -x509 -subj /CN=self -addext subjectAltName=DNS:self         -keyout self.key -out self.crt)",
+                       &output),
+              0)
+        << output;
+  }
+
+  // The check of files with these certificates, one after another.
+  absl::Status Check(const std::vector<std::string>& authorities,
+                     const std::vector<std::string>& chain,
+                     const std::string& key = "own") {
+    const auto join = [&](const std::string& path,
+                          const std::vector<std::string>& names) {
+      std::string pem;
+      for (const std::string& name : names)
+        pem += ReadAll(ca_.directory() + "/" + name + ".crt");
+      WriteAll(path, pem);
+    };
+    join(files_.ca_file, authorities);
+    join(files_.certificate_file, chain);
+    files_.key_file = ca_.directory() + "/" + key + ".key";
+    return CheckTlsFiles(files_);
+  }
+  void ExpectSays(const absl::Status& status, const std::string& sentence) {
+    EXPECT_EQ(ReasonCode(status), "tls-certificate-invalid") << status;
+    EXPECT_EQ(status.message(), sentence);
+  }
+
+  TestCertificates ca_;
+  TlsFiles files_{.ca_file = ca_.directory() + "/authorities",
+                  .certificate_file = ca_.directory() + "/chain"};
+};
+
+TEST_F(Chains, AreReadWithTheOwnCertificateFirst) {
+  EXPECT_TRUE(Check({"root"}, {"own", "mid"}).ok());
+  EXPECT_TRUE(Check({"root"}, {"own", "root", "mid"}).ok());
+  EXPECT_TRUE(Check({"root", "mid"}, {"own"}).ok());
+  EXPECT_TRUE(Check({"mid", "root"}, {"own", "mid"}).ok());
+  // A CA and one's own at once.
+  EXPECT_TRUE(Check({"self"}, {"self"}, "self").ok());
+  const std::string order =
+      absl::StrCat("The certificates in ", files_.certificate_file,
+                   " are in the wrong order: the first is that of a CA (");
+  const std::string remedy =
+      " is the own certificate; put that one first, and after it the CA's "
+      "that signed it.";
+  for (const auto& authorities :
+       std::vector<std::vector<std::string>>{{"root"}, {"mid"}}) {
+    ExpectSays(Check(authorities, {"mid", "own"}),
+               order + "CN=mid), and number 2" + remedy);
+    ExpectSays(Check(authorities, {"root", "mid", "own"}),
+               order + "CN=root,O=A\\; B), and number 3" + remedy);
+  }
+  ExpectSays(Check({"root"}, {"mid"}, "mid"),
+             absl::StrCat("The file ", files_.certificate_file,
+                          " holds the certificate of a CA (CN=mid) and no own "
+                          "certificate; give the file with the own "
+                          "certificate."));
+}
+
+TEST_F(Chains, NameTheCaThatIsMissing) {
+  for (const auto& chain :
+       std::vector<std::vector<std::string>>{{"own"}, {"own", "mid"}}) {
+    ExpectSays(
+        Check({"mid"}, chain),
+        absl::StrCat("The CA file ", files_.ca_file,
+                     " holds the intermediate CA CN=mid without the CA that "
+                     "signed it, CN=root,O=A\\; B; add the certificate of that "
+                     "CA, the root, to ",
+                     files_.ca_file, "."));
+  }
+  const auto missing = [&](const std::string& who) {
+    return absl::StrCat(
+        "The certificate ", files_.certificate_file,
+        " is not signed by the CA in ", files_.ca_file, ", but by ", who,
+        ", whose certificate is missing; if that is an intermediate CA, put "
+        "its certificate after the own one in the same file, else use the CA "
+        "that signed it.");
+  };
+  ExpectSays(Check({"root"}, {"own"}), missing("CN=mid"));
+  ExpectSays(Check({"self"}, {"own", "mid"}), missing("CN=root,O=A\\; B"));
+  // The key of another certificate of the file.
+  const absl::Status key = Check({"root"}, {"own", "mid"}, "mid");
+  EXPECT_EQ(ReasonCode(key), "tls-key-mismatch");
+  EXPECT_TRUE(absl::StrContains(
+      key.message(), "the first certificate in " + files_.certificate_file))
+      << key;
+}
+
+// The far end of a chain that lacks a certificate.
+TEST_F(Chains, OfPeersNameTheSideThatMustAct) {
+  const auto check = [&](const std::string& authority, const char* own) {
+    return CheckPeerCertificate(
+        ReadCertificates(ca_.directory() + own).value(), PeerKind::kServer,
+        {ca_.directory() + authority, ""}, std::time(nullptr));
+  };
+  const absl::Status peer = check("/root.crt", "/own.crt");
+  EXPECT_EQ(ReasonCode(peer), "certificate-unknown-ca");
+  EXPECT_TRUE(absl::StrContains(peer.message(),
+                                "the peer does not send the certificate of the "
+                                "intermediate CA"))
+      << peer;
+  const absl::Status here = check("/mid.crt", "/own.crt");
+  EXPECT_EQ(ReasonCode(here), "certificate-unknown-ca");
+  EXPECT_TRUE(absl::StrContains(here.message(), "The CA file of this side"))
+      << here;
+}
+
 TEST(CheckTlsFiles, RefusesAKeyThatEverybodyMayRead) {
   TestCertificates ca;
   const TlsFiles files = ca.Issue("x");

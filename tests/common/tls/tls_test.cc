@@ -204,7 +204,7 @@ TEST_F(TlsTest, TheClientRefusesAServerOfAnotherName) {
   EchoServer server(ca_.Issue("other", "--dns other.example"));
   for (const char* host : {"localhost", "127.0.0.1"}) {
     EXPECT_EQ(ReasonCode(Ask(Dial(alice, server.port(), host).get()).status()),
-              "unreachable")
+              "certificate-wrong-name")
         << host;
   }
 }
@@ -216,7 +216,7 @@ TEST_F(TlsTest, TheClientNeverLooksAtTheCommonName) {
       ca_.IssueOdd("uri_only", "subjectAltName=URI:spiffe://a/b"));
   EXPECT_EQ(
       ReasonCode(Ask(Dial(alice, server.port(), "localhost").get()).status()),
-      "unreachable");
+      "certificate-wrong-name");
   EchoServer named(ca_.IssueOdd("named", "subjectAltName=DNS:localhost"));
   EXPECT_TRUE(Ask(Dial(alice, named.port(), "localhost").get()).ok());
 }
@@ -231,7 +231,7 @@ TEST_F(TlsTest, TheClientRefusesAServerOfAnotherCa) {
   TlsFiles alice = ca_.Issue("alice");
   EXPECT_EQ(
       ReasonCode(Ask(Dial(alice, server.port(), "localhost").get()).status()),
-      "unreachable");
+      "certificate-refused");
   alice.ca_file = files.ca_file;
   EXPECT_TRUE(Ask(Dial(alice, server.port(), "localhost").get()).ok());
 }

@@ -76,6 +76,33 @@ TEST(Status, TransportFailuresGetCodesOfTheirOwn) {
   }
 }
 
+// The text as gRPC 1.51 makes it; refused_peers_test has the real thing.
+TEST(Status, ARefusalWithinTheHandshakeIsFoundInTheTransportsText) {
+  const auto unavailable = [](const std::string& text) {
+    return FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, text));
+  };
+  const absl::Status refusal =
+      Refusal(absl::StatusCode::kUnauthenticated, "certificate-wrong-name",
+              "Not for [::1]; connect to a [name].");
+  const std::string text =
+      "failed to connect to all addresses; last error: UNKNOWN: "
+      "ipv4:127.0.0.1:1: Custom verification check failed with error: "
+      "UNAUTHENTICATED: " +
+      HandshakeText(refusal);
+  for (const char* after : {"", "; through the proxy http://p:1 that a names"})
+    EXPECT_EQ(unavailable(text + after), refusal) << after;
+  EXPECT_EQ(ReasonCode(unavailable("Tls handshake failed: SSL_ERROR_SSL: "
+                                   "error:0A000086:SSL routines::certificate "
+                                   "verify failed")),
+            "certificate-refused");
+  for (const std::string& other :
+       {std::string("failed with error: UNAUTHENTICATED: Nothing."),
+        std::string("failed with error: UNAUTHENTICATED: Open [no-end"),
+        std::string("failed with error: UNAUTHENTICATED: No code [A b]"),
+        std::string("Connection refused [certificate-wrong-name]")})
+    EXPECT_EQ(ReasonCode(unavailable(other)), "unreachable") << other;
+}
+
 TEST(Status, AnUnknownCallMayBeAnotherProgramsAddress) {
   const absl::Status status =
       FromGrpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));

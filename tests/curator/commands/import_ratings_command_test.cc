@@ -21,7 +21,8 @@ class ImportRatingsCommand : public Terminal {
         "features.csv",
         "item,name,genres\nz,Zed,a|b\nx,\"Ex, the film\",b\ny,Why,\n");
     scratch_.WriteGzip("r.gz",
-                       "ann::x::3.5::1\nbob::y::5::2\nann::x::0.5::3\n");
+                       "ann::x::3.5::978300761\nbob::y::5::978300762\n"
+                       "ann::x::0.5::978300763\n");
   }
 
   int ImportRatings(const std::string& more) {
@@ -60,7 +61,7 @@ TEST_F(ImportRatingsCommand, ReportsItInJson) {
   EXPECT_EQ(report["dataset"]["ratings"]["low_units"], 5000);
   EXPECT_EQ(report["dataset"]["ratings"]["high_units"], 50000);
   EXPECT_EQ(report["dataset"]["ratings"]["item_features"], 2);
-  EXPECT_EQ(report["notes"].size(), 2u);
+  EXPECT_EQ(report["notes"].size(), 3u);
   EXPECT_THAT(report["notes"].dump(),
               HasSubstr("protects one rating and not a person"));
 }
@@ -76,7 +77,10 @@ TEST_F(ImportRatingsCommand, TakesTheExample) {
       << err_;
   EXPECT_THAT(out_, HasSubstr("300 items (D) x 600 users (N), ratings from 1 "
                               "to 5, 11 item features"));
-  EXPECT_EQ(err_, "");
+  EXPECT_EQ(err_,
+            "dpnmf-curator: note: Fields are separated by commas; the first "
+            "line is a header (user, item, rating, day); the fourth field, a "
+            "time, is not read.\n");
 }
 
 TEST_F(ImportRatingsCommand, ARangeMayBeginBelowZero) {
@@ -89,20 +93,51 @@ TEST_F(ImportRatingsCommand, ARangeMayBeginBelowZero) {
 
 TEST_F(ImportRatingsCommand, NamesTheFirstTwentyLinesThatAreRefused) {
   std::string text;
-  for (int i = 1; i <= 25; ++i) absl::StrAppend(&text, "ann,q", i, ",1\n");
+  for (int i = 1; i <= 25; ++i)
+    absl::StrAppend(&text, "ann,q", i, ",1\nann,x,1\n");
   scratch_.Write("bad.csv", text);
   const std::string bad =
       "--ratings bad.csv --items items.txt --rating-range 1,5 --users-count 4 ";
   EXPECT_EQ(ImportRatings(bad), kExitUsage);
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 21) << err_;
-  EXPECT_THAT(err_, HasSubstr("`bad.csv`, line 20, column 2: the item 'q20'"));
-  EXPECT_THAT(err_, Not(HasSubstr("line 21")));
+  EXPECT_THAT(err_, HasSubstr("`bad.csv`, line 39, column 2: the item 'q20'"));
+  EXPECT_THAT(err_, Not(HasSubstr("line 41")));
   EXPECT_THAT(err_, HasSubstr("this is the first of 25 lines that are refused. "
                               "[item-unknown]"));
+  ExpectNothing();
+}
+
+TEST_F(ImportRatingsCommand, RefusesTheListOfOtherRatingsInOneSentence) {
+  std::string text;
+  for (int i = 1; i <= 25; ++i) absl::StrAppend(&text, "ann,q", i, ",1\n");
+  scratch_.Write("bad.csv", text);
+  const std::string bad =
+      "--ratings bad.csv --items items.txt --rating-range 1,5 --users-count 4 ";
+  EXPECT_EQ(ImportRatings(bad), kExitUsage);
+  EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
+  EXPECT_THAT(err_, HasSubstr("25 of 25 ratings are of items that are not in "
+                              "the list of items"));
   ExpectNothing();
   EXPECT_EQ(ImportRatings(bad + "--unlisted drop"), kExitUsage);
   EXPECT_THAT(err_, HasSubstr("[input-empty]"));
   ExpectNothing();
+}
+
+TEST_F(ImportRatingsCommand, SaysWhichFieldOfATableHasTheItems) {
+  scratch_.Write("movies.csv",
+                 "movieId,title\nx,\"Ex, the film\"\ny,Why\nz,Zed\n");
+  scratch_.Write("headed.csv", "userId,movieId,rating\nann,x,3,5\n");
+  scratch_.Write("good.csv", "userId,movieId,rating\nann,x,3\n");
+  const std::string more =
+      " --items movies.csv --rating-range 1,5 --users-count 4";
+  EXPECT_EQ(ImportRatings("--ratings headed.csv" + more), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("`headed.csv`, line 2, column 4"));
+  ExpectNothing();
+  EXPECT_EQ(ImportRatings("--ratings good.csv" + more), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("3 items (D)"));
+  EXPECT_THAT(err_,
+              HasSubstr("note: `movies.csv`: the items are field 1 of 2 "
+                        "(x, y, z); line 1 is a header (movieId, title)"));
 }
 
 TEST_F(ImportRatingsCommand, RefusesFlagsOfCounts) {

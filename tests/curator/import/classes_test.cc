@@ -42,8 +42,9 @@ class ClassesAtImport : public testing::Test {
     return absl::StrCat(ReasonCode(status), ": ",
                         std::string(status.message()));
   }
-  static std::string CodeOf(const ImportOptions& options) {
-    return ReasonCode(Import(options).status());
+  static std::string CodeOf(const ImportOptions& options,
+                            const BetweenSteps& between = {}) {
+    return ReasonCode(Import(options, between).status());
   }
 
   // Returns the code of Open after a change of the data set's description.
@@ -331,7 +332,6 @@ TEST_F(ClassesAtImport, LabelsOfARemovedDataSetCount) {
         std::string(first_public ? "pub" : "priv") + (used ? "-used" : "-new");
     ImportOptions options = OptionsFor(TextOfPeople(++number), name);
     options.population = name;
-    options.population_is_used = [](const std::string&) { return false; };
     options.labels_public = first_public;
     EXPECT_EQ(CodeOf(options), "");
     std::filesystem::create_directories(parent + "/.removed");
@@ -339,8 +339,10 @@ TEST_F(ClassesAtImport, LabelsOfARemovedDataSetCount) {
     ImportOptions second = OptionsFor(TextOfPeople(++number), name + "2");
     second.population = name;
     second.labels_public = !first_public;
-    second.population_is_used = [used](const std::string&) { return used; };
-    return CodeOf(second);
+    BetweenSteps between;
+    between.facts.used_populations.emplace();
+    if (used) between.facts.used_populations->push_back(name);
+    return CodeOf(second, between);
   };
   EXPECT_EQ(code_after_removal(false, true), "labels-public-mismatch");
   EXPECT_EQ(code_after_removal(false, false), "");

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/import_all.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -194,6 +195,20 @@ TEST_F(DatasetPeopleTest, ThatAreMissingAreFoundWhenTheFileIsReadAgain) {
   EXPECT_EQ(ReasonCode(ImportPeople(again).status()), "people-differ");
   again.name = std::string("unknown");
   EXPECT_EQ(ReasonCode(ImportPeople(again).status()), "dataset-unknown");
+}
+
+// The directory was renamed by hand: its people are not those of "moved".
+TEST_F(DatasetPeopleTest, AreNotWrittenUnderAnotherName) {
+  const ImportOptions options = MatrixOf("m.csv", "3,4\n5,6\n");
+  ASSERT_TRUE(Import(options).ok());
+  const std::string moved = DatasetDirectory(options.data_dir, "moved");
+  fs::rename(directory(), moved);
+  ImportOptions again;
+  again.data_dir = options.data_dir;
+  again.name = "moved";
+  again.input = options.input;
+  again.users_are_rows = true;
+  EXPECT_EQ(ReasonCode(ImportPeople(again).status()), "dataset-damaged");
 }
 
 TEST_F(DatasetPeopleTest, OfRatingsAreReadAgainToo) {

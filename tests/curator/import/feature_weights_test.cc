@@ -66,6 +66,55 @@ TEST_F(FeatureWeightsTest, AreReadInOrderOrByName) {
   EXPECT_EQ(Load("1\n2\n3\n", kThreeNames).value(), expected);
 }
 
+// write.table, write.csv and pandas' Series.to_csv.
+TEST_F(FeatureWeightsTest, AreReadAsProgramsWriteThem) {
+  const Weights expected = {1, 2.5, 3};
+  for (const char* text :
+       {"\"feature\" \"idf\"\n\"a\" 1\n\"new york\" 2.5\n\"c, d\" 3\n",
+        "\"\",\"x\"\n\"a\",1\n\"new york\",2.5\n\"c, d\",3\n",
+        ",0\na,1.0\nnew york,2.5\n\"c, d\",3.0\n",
+        "\"a\",\"1\"\n\"new york\",\"2.5\"\n\"c, d\",\"3\"\n",
+        "name;weight\na;1\nnew york;2.5\nc, d;3\n",
+        "\xEF\xBB\xBF\"feature\"\t\"idf\"\r\na\t1\r\nnew york\t2.5\r\nc, "
+        "d\t3\r\n"})
+    EXPECT_EQ(Load(text, kThreeNames).value(), expected) << text;
+  for (const char* text : {"weight\n1\n2.5\n3\n", "\"x\"\n\"1\"\n2.5\n3\n"})
+    EXPECT_EQ(Load(text).value(), expected) << text;
+}
+
+TEST_F(FeatureWeightsTest, AHeaderIsTold) {
+  std::vector<std::string> said;
+  const auto note = [&](const std::string& s) { said.push_back(s); };
+  const std::string path = scratch_.Write("w", "idf\n1\n2\n");
+  ASSERT_TRUE(LoadFeatureWeights(path, {}, 2, note).ok());
+  EXPECT_EQ(said, (std::vector<std::string>{
+                      "`" + path + "`: line 1 is a header, no weight"}));
+  said.clear();
+  ASSERT_TRUE(
+      LoadFeatureWeights(scratch_.Write("w", "1\n2\n"), {}, 2, note).ok());
+  EXPECT_TRUE(said.empty());
+}
+
+TEST_F(FeatureWeightsTest, AreRefusedByTheirCause) {
+  const struct {
+    const char *text, *code, *sentence;
+  } cases[] = {
+      {"a;0,5\nnew york;1\nc, d;1\n", "input-not-a-number",
+       "line 1: '0,5' is not a number; write decimal numbers with a point"},
+      {"a 0,5\nnew york 1\nc, d 1\n", "features-mismatch",
+       "no feature has the name 'a 0'; remove the line, or write decimal "
+       "numbers with a point"},
+      {"\"1\",\"a\",2\n", "input-ragged", "line 1, column 1: the line has 3"},
+      {"a,NA\nnew york,1\nc,1\n", "input-not-a-number", "line 1: 'NA'"}};
+  for (const auto& one : cases) {
+    const absl::Status status = Load(one.text, kThreeNames).status();
+    EXPECT_EQ(ReasonCode(status), one.code) << status;
+    EXPECT_NE(std::string(status.message()).find(one.sentence),
+              std::string::npos)
+        << status;
+  }
+}
+
 TEST_F(FeatureWeightsTest, AreRefusedUnlessEveryFeatureHasOne) {
   const struct {
     const char *text, *code;

@@ -51,9 +51,8 @@ void ExpectWholeOrNone(ImportOptions (*options_in)(const Scratch&)) {
     const Scratch scratch;
     const ImportOptions options = options_in(scratch);
     bool declared = false;
-    ImportOptions watched = options;
-    watched.before_publish = [&](const DatasetDescription&,
-                                 const DatasetDigests&) {
+    BetweenSteps watched;
+    watched.before_publish = [&](const DatasetImport&, const DatasetDigests&) {
       declared = true;
       return absl::OkStatus();
     };
@@ -63,7 +62,7 @@ void ExpectWholeOrNone(ImportOptions (*options_in)(const Scratch&)) {
       const FailingSystem system([&](FailingSystem::Call, const std::string&) {
         return ++calls == n;
       });
-      done = Import(watched).status();
+      done = Import(options, watched).status();
     }
     const std::string directory = DatasetDirectory(options.data_dir, "d");
     const bool there = std::filesystem::exists(directory);

@@ -405,16 +405,30 @@ TEST_F(ImportTest, RefusesANameInUseBeforeItReads) {
 TEST_F(ImportTest, LeavesNothingIfTheLedgerRefuses) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   bool was_complete = false;
-  options.before_publish = [&](const DatasetDescription& description,
+  BetweenSteps between;
+  between.before_publish = [&](const DatasetImport& import,
                                const DatasetDigests&) {
-    EXPECT_EQ(description.users, 1u);
+    EXPECT_EQ(import.description().users, 1u);
     EXPECT_FALSE(std::filesystem::exists(DatasetDirectory(data_dir(), "d")));
     was_complete = Left().size() == 5;  // the draft with its four files
     return Refusal(absl::StatusCode::kFailedPrecondition, "population-differs",
                    "no");
   };
-  EXPECT_EQ(ReasonCode(Import(options).status()), "population-differs");
+  EXPECT_EQ(ReasonCode(Import(options, between).status()),
+            "population-differs");
   EXPECT_TRUE(was_complete);
+  EXPECT_EQ(Left(), std::vector<std::string>());
+}
+
+TEST_F(ImportTest, EachStepIsTakenOnceAndInOrder) {
+  auto early = DatasetImport::Load(OptionsFor("m.csv", "1,2\n"));
+  ASSERT_TRUE(early.ok()) << early.status();
+  EXPECT_FALSE(early->Draft({}).ok());
+  EXPECT_FALSE(early->Recognise().ok()) << "after a step that was refused";
+  auto import = DatasetImport::Load(OptionsFor("m.csv", "1,2\n"));
+  ASSERT_TRUE(import->Recognise().ok());
+  EXPECT_FALSE(import->Publish().ok());
+  EXPECT_FALSE(import->Draft({}).ok());
   EXPECT_EQ(Left(), std::vector<std::string>());
 }
 
@@ -486,14 +500,14 @@ TEST_F(ImportTest, RefusesToReplaceALostKey) {
 TEST_F(ImportTest, RefusesASecondImportAtTheSameTime) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   absl::Status inner;
-  options.before_publish = [&](const DatasetDescription&,
-                               const DatasetDigests&) {
+  BetweenSteps between;
+  between.before_publish = [&](const DatasetImport&, const DatasetDigests&) {
     ImportOptions second = OptionsFor("n.csv", "3,4\n");
     second.name = std::string("e");
     inner = Import(second).status();
     return absl::OkStatus();
   };
-  EXPECT_TRUE(Import(options).ok());
+  EXPECT_TRUE(Import(options, between).ok());
   EXPECT_EQ(ReasonCode(inner), "import-running");
 }
 
@@ -502,12 +516,13 @@ TEST_F(ImportTest, RefusesASecondImportAtTheSameTime) {
 TEST_F(ImportTest, AKilledImportLeavesNoDataSetAndTheNextOneCleansUp) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   const int status = ExitStatusOf([&] {
-    options.before_publish = [](const DatasetDescription&,
+    BetweenSteps between;
+    between.before_publish = [](const DatasetImport&,
                                 const DatasetDigests&) -> absl::Status {
       kill(getpid(), SIGKILL);
       return absl::OkStatus();
     };
-    return Import(options).ok() ? 0 : 1;
+    return Import(options, between).ok() ? 0 : 1;
   });
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(Left().size(), 5u);  // the draft
@@ -521,11 +536,11 @@ TEST_F(ImportTest, AKilledImportLeavesNoDataSetAndTheNextOneCleansUp) {
 
 TEST_F(ImportTest, ADryRunShowsTheFirstPeopleAndWritesNothing) {
   ImportOptions options = OptionsFor("m.csv", "who,a,b\nann,1,0\nbob,0.5,0\n");
-  ImportPreview preview;
   std::vector<std::string> notes;
-  options.dry_run = [&](const ImportPreview& seen) { preview = seen; };
   options.note = [&](const std::string& note) { notes.push_back(note); };
-  ASSERT_TRUE(Import(options).ok());
+  const auto import = DatasetImport::Load(options);
+  ASSERT_TRUE(import.ok()) << import.status();
+  const ImportPreview preview = import->Preview();
   EXPECT_EQ(preview.people, 2u);
   EXPECT_EQ(preview.description.features, 2u);
   EXPECT_EQ(preview.first, (std::vector<std::vector<float>>{{1, 0}, {0.5, 0}}));
@@ -534,8 +549,8 @@ TEST_F(ImportTest, ADryRunShowsTheFirstPeopleAndWritesNothing) {
   EXPECT_EQ(Left(), std::vector<std::string>());
   // A dry run refuses what a real import would refuse.
   options = OptionsFor("m.csv", "1,2\n1,x\n");
-  options.dry_run = [&](const ImportPreview&) { FAIL(); };
-  EXPECT_EQ(ReasonCode(Import(options).status()), "input-not-a-number");
+  EXPECT_EQ(ReasonCode(DatasetImport::Load(options).status()),
+            "input-not-a-number");
 }
 
 TEST_F(ImportTest, SaysHowManyPeopleAndFeaturesAreAllZero) {

@@ -37,9 +37,20 @@ TEST(ItemTable, HasTheIdsAsNamesIfNothingElseIsDeclared) {
 TEST(ItemTable, AnIdMayBeAWordOfAHeaderBelowTheFirstLine) {
   const Scratch scratch;
   const auto table =
-      LoadItemTable(scratch.Write("items.txt", "x\nitem\nid\n"), "");
+      LoadItemTable(scratch.Write("items.txt", "q\nitem\nid\n"), "");
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(table->ids, ElementsAre("x", "item", "id"));
+  EXPECT_THAT(table->ids, ElementsAre("q", "item", "id"));
+}
+
+TEST(ItemTable, AHeaderAboveTheItemsIsNone) {
+  for (const char* items :
+       {"item\nb\na\n", " MovieID\r\nb\r\na\r\n", "\"asin\"\n\"b\"\n\"a\"\n",
+        "item,name,year\nb,,1\na,A,2\n"}) {
+    const auto table = Loaded(items, "item,name,year\na,A,1\nb,B,2\n");
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_THAT(table->ids, ElementsAre("b", "a")) << items;
+    EXPECT_THAT(table->features, ElementsAre(2, 1)) << items;
+  }
 }
 
 TEST(ItemTable, IsInTheOrderOfTheItems) {
@@ -65,6 +76,29 @@ TEST(ItemTable, ACategoryIsAColumnOfZeroAndOne) {
   EXPECT_THAT(table->features,
               ElementsAre(1, 0, 1, 0, /**/ 0, 0, 1, 0, /**/ 1, 0, 0, 0, /**/ 1,
                           2, 3, 4, /**/ 1, 0, 0, 1, /**/ 0, 0, 1, 0));
+}
+
+TEST(ItemTable, ANumberInAnotherNotationIsNoCategory) {
+  for (const char* number : {"\"3,5\"", "\"1,234\"", "12%", "$12", "-1'234.5",
+                             "1 234", "\xE2\x82\xAC 9",
+                             "1\xC2\xA0"
+                             "234"}) {
+    const absl::Status status =
+        Loaded("a\nb\n",
+               absl::StrCat("item,name,price\na,A,cheap\nb,B,", number, "\n"))
+            .status();
+    EXPECT_EQ(ReasonCode(status), "input-not-a-number") << number;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("line 3, column 3:"))
+        << number;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("a number in another notation"));
+  }
+  for (const char* word : {"18+", "PG-13", "1995-01-01", "3D", "\"a, 1\"",
+                           "12 \xC3\xA9", "1.2.3"}) {
+    EXPECT_TRUE(
+        Loaded("a\n", absl::StrCat("item,name,x\na,A,", word, "\n")).ok())
+        << word;
+  }
 }
 
 TEST(ItemTable, AColumnWithoutAnEntryGivesNoFeature) {
@@ -187,18 +221,17 @@ INSTANTIATE_TEST_SUITE_P(
                      "items.txt`, line 2"},
         TableRefusal{"control", "a\nb\x1b[2J\n", kGood, "input-malformed",
                      "items.txt`, line 2"},
-        TableRefusal{"featuresAsItems", kGood, kGood, "input-malformed",
-                     "items.txt`, line 1: these are features of items"},
-        TableRefusal{"header", "item\nx\ny\n", kGood, "input-malformed",
-                     "items.txt`, line 1: 'item' looks like a header"},
-        TableRefusal{"headerOfMovies", " MovieID\r\n1\n2\n", kGood,
-                     "input-malformed", "looks like a header"},
+        TableRefusal{"headerAlone", " MovieID\r\n", kGood, "input-empty",
+                     "items.txt`: the file contains no item"},
+        TableRefusal{"manyFields", "a,b\nc,d\n", kGood, "input-ambiguous",
+                     "items.txt`, line 1: the line has 2 fields"},
         TableRefusal{"itemMissing", "a\nb\nc\n", kGood, "features-mismatch",
-                     "items.txt`, line 3: the item 'c' has no line in"},
+                     "items.txt`: the item 'c' has no line in"},
         TableRefusal{"itemUnknown", "a\n", kGood, "item-unknown",
                      "features.csv`, line 3, column 1: the item 'b'"},
         TableRefusal{"empty", "a\n", "", "input-empty", "features.csv`"},
-        TableRefusal{"headerAlone", "a\n", "item,name\n", "input-empty", ""},
+        TableRefusal{"featuresHeaderAlone", "a\n", "item,name\n", "input-empty",
+                     ""},
         TableRefusal{"noHeader", "a\nb\n", "a,A,1\nb,B,2\n", "input-malformed",
                      "line 1, column 1"},
         TableRefusal{"noName", "a\n", "item,year\na,1\n", "input-malformed",

@@ -52,6 +52,10 @@ TEST(CanonicalIdOf, IsOneForTheCommonWaysOfWritingAnId) {
   for (const auto& [id, form] : same) EXPECT_EQ(CanonicalId(id), form) << id;
 }
 
+using Elsewhere = std::vector<PeopleElsewhere>;
+// Populations about which anything was released.
+const std::vector<std::string> kNone;
+
 class PartitionsTest : public testing::Test {
  protected:
   ImportOptions OptionsFor(const std::string& name,
@@ -67,8 +71,9 @@ class PartitionsTest : public testing::Test {
     };
     return options;
   }
-  std::string CodeOf(const ImportOptions& options) {
-    const auto imported = Import(options);
+  std::string CodeOf(const ImportOptions& options, LedgerFacts facts = {}) {
+    if (!facts.elsewhere.has_value()) facts.elsewhere.emplace();
+    const auto imported = Import(options, {.facts = std::move(facts)});
     sentence_ = std::string(imported.status().message());
     return ReasonCode(imported.status());
   }
@@ -150,8 +155,8 @@ TEST_F(PartitionsTest, ARemovedDataSetCountsForEver) {
   fs::rename(directory("jan"), RemovedDirectory(data_dir(), "jan"));
   ImportOptions feb = OptionsFor("feb", "feb", "id,a,b\nann,3,5\ncyd,1,1\n");
   // Even if nothing was ever released of the population.
-  feb.population_is_used = [](const std::string&) { return false; };
-  EXPECT_EQ(CodeOf(feb), "people-in-two-partitions");
+  EXPECT_EQ(CodeOf(feb, {.used_populations = kNone}),
+            "people-in-two-partitions");
 }
 
 TEST_F(PartitionsTest, TheColumnOfIdsIsFoundByItsNameAndByNoOther) {
@@ -222,13 +227,13 @@ TEST_F(PartitionsTest, NothingIsSaidWithoutTheFingerprintsOfTheOthers) {
   // A data set that was read and whose directory is gone.
   ImportOptions options = OptionsFor("feb", "feb", feb);
   const Digest jan = ReadDescription(directory("jan"))->description.people;
-  std::vector<PeopleElsewhere> elsewhere = {{"jan", jan}, {"gone", jan}};
-  options.elsewhere = [&] { return elsewhere; };
-  EXPECT_EQ(CodeOf(options), "people-missing");
+  EXPECT_EQ(
+      CodeOf(options, {.elsewhere = Elsewhere{{"jan", jan}, {"gone", jan}}}),
+      "people-missing");
   EXPECT_THAT(sentence_, HasSubstr("The ledger has data set gone"));
   // One of the same name that somebody else is in.
-  elsewhere = {{"jan", Digest{7}}};
-  EXPECT_EQ(CodeOf(options), "people-missing");
+  EXPECT_EQ(CodeOf(options, {.elsewhere = Elsewhere{{"jan", Digest{7}}}}),
+            "people-missing");
   EXPECT_THAT(sentence_, HasSubstr("of that name holds other people"));
   scratch_.Write("data/fingerprint.key", std::string(32, 'k'));
   EXPECT_EQ(CodeOf("feb", "feb", feb), "people-damaged") << "another key";
@@ -248,28 +253,23 @@ TEST_F(PartitionsTest,
   fs::rename(directory("apr"), scratch_.path() + "/february");
   fs::rename(january, directory("apr"));
   ImportOptions options = OptionsFor("x", "jan", jan_);
-  options.elsewhere = [&] {
-    return std::vector<PeopleElsewhere>{{"apr", last}};
-  };
-  EXPECT_EQ(CodeOf(options), "people-missing");
+  EXPECT_EQ(CodeOf(options, {.elsewhere = Elsewhere{{"apr", last}}}),
+            "people-missing");
   EXPECT_FALSE(fs::exists(directory("x")));
 }
 
 // Another import may end, or be killed, while a long file is read.
 TEST_F(PartitionsTest, TheLedgerIsAskedWhileNoOtherImportRuns) {
-  ImportOptions options = OptionsFor("feb", "feb", "id,a,b\ncyd,1,1\n");
-  std::vector<PeopleElsewhere> rows;
-  std::string lock;
-  options.elsewhere = [&] {
-    lock = ReasonCode(TakeImportLock(data_dir()).status());
-    return rows;
-  };
-  const auto imported = Import(
-      options, [&](std::string_view stage, std::uint64_t, std::uint64_t) {
-        if (stage == "checking") rows = {{"jan", Digest{1}}};
-      });
-  EXPECT_EQ(ReasonCode(imported.status()), "people-missing");
-  EXPECT_EQ(lock, "import-running");
+  auto import =
+      DatasetImport::Load(OptionsFor("feb", "feb", "id,a,b\ncyd,1,1\n"));
+  ASSERT_TRUE(import.ok()) << import.status();
+  EXPECT_TRUE(TakeImportLock(data_dir()).ok());
+  ASSERT_TRUE(import->Recognise().ok());
+  EXPECT_EQ(ReasonCode(TakeImportLock(data_dir()).status()), "import-running");
+  EXPECT_EQ(
+      ReasonCode(
+          import->Draft({.elsewhere = Elsewhere{{"jan", Digest{1}}}}).status()),
+      "people-missing");
   EXPECT_FALSE(fs::exists(directory("feb")));
 }
 
@@ -326,8 +326,7 @@ TEST_F(PartitionsTest, TheSameDataUnderOtherIdsAreInNoOtherPartition) {
   // Removed data sets count too: their ids count for ever.
   fs::create_directories(RemovedDirectory(data_dir()));
   fs::rename(directory("jan"), RemovedDirectory(data_dir(), "jan"));
-  options.population_is_used = [](const std::string&) { return false; };
-  EXPECT_EQ(CodeOf(options), "data-known");
+  EXPECT_EQ(CodeOf(options, {.used_populations = kNone}), "data-known");
   EXPECT_FALSE(fs::exists(directory("feb")));
   // Data sets that share the budget may have the same data.
   EXPECT_EQ(CodeOf("jan-2", "jan", renamed), "");

@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
 #include "tests/curator/import/child_process.h"
+#include "tests/curator/import/import_all.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -328,17 +329,17 @@ TEST_F(RatingsImport, AnInterruptedOneLeavesNothingWhereverItIs) {
 TEST_F(RatingsImport, AKilledOneLeavesNoDataSetAndTheNextOneCleansUp) {
   ImportOptions options = OptionsFor(kRatings);
   const int status = ExitStatusOf([&] {
-    options.before_publish = [](const DatasetDescription&,
+    BetweenSteps between;
+    between.before_publish = [](const DatasetImport&,
                                 const DatasetDigests&) -> absl::Status {
       kill(getpid(), SIGKILL);
       return absl::OkStatus();
     };
-    return Import(options).ok() ? 0 : 1;
+    return Import(options, between).ok() ? 0 : 1;
   });
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(Left().size(), 9u);  // the draft and its files
   EXPECT_THAT(*DatasetNames(data_dir()), IsEmpty());
-  options.before_publish = nullptr;
   EXPECT_TRUE(Import(options).ok());
   EXPECT_EQ(Left().size(), 9u);
 }

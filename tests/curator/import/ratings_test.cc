@@ -90,9 +90,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         RatingsTextCase{"comma", "ann,z,1\nbob,y,5\nann,x,3.5\n"},
         RatingsTextCase{"tab",
-                        "ann\tz\t1\t88\nbob\ty\t5\t89\nann\tx\t3.5\t90\n"},
+                        "ann\tz\t1\t878887116\nbob\ty\t5\t878887117\n"
+                        "ann\tx\t3.5\t878887118\n"},
         RatingsTextCase{"colons",
-                        "ann::z::1::88\nbob::y::5::89\nann::x::3.5::90\n"},
+                        "ann::z::1::978300760\nbob::y::5::978300761\n"
+                        "ann::x::3.5::978300762\n"},
         RatingsTextCase{"semicolon", "ann;z;1\nbob;y;5\nann;x;3.5\n"},
         RatingsTextCase{"blanks", " ann z  1\nbob y 5\nann x 3.5"},
         RatingsTextCase{"header",
@@ -107,6 +109,27 @@ INSTANTIATE_TEST_SUITE_P(
         RatingsTextCase{"quotes",
                         "\"user\",\"item\",\"rating\"\n\"ann\",\"z\",\"1\"\n"
                         "\"bob\",y,5\nann,\"x\",3.5\n"},
+        RatingsTextCase{"bars", "ann|z|1\nbob|y|5\nann|x|3.5\n"},
+        RatingsTextCase{"decimalCommas", "ann;z;1\nbob;y;5,0\nann;x;3,5\n"},
+        RatingsTextCase{"decimalCommaFirst",
+                        "ann\tx\t3,50\nann\tz\t1\nbob\ty\t5\n"},
+        RatingsTextCase{"decimalCommasInQuotes",
+                        "ann,z,\"1,0\"\nbob,y,5\nann,x,\"3,5\"\n"},
+        RatingsTextCase{"headerOfBookCrossing",
+                        "\"User-ID\";\"ISBN\";\"Book-Rating\"\n"
+                        "\"ann\";\"z\";\"1\"\n\"bob\";\"y\";\"5\"\n"
+                        "\"ann\";\"x\";\"3.5\"\n"},
+        RatingsTextCase{"headerAfterAComment",
+                        "# of 2024\nreviewer,asin,overall,unixReviewTime\n"
+                        "ann,z,1,8\nbob,y,5,9\nann,x,3.5,9\n"},
+        // The list has an item with the header's name: the header is one.
+        RatingsTextCase{"headerNamesAnItem",
+                        "user,x,rating\nann,z,1\nbob,y,5\nann,x,3.5\n"},
+        RatingsTextCase{"dates",
+                        "ann,z,1,2005-09-06\nbob,y,5,2005-09-07 "
+                        "10:11:12\nann,x,3.5,20050908\n"},
+        RatingsTextCase{"separatorAtTheEnd",
+                        "ann,z,1,\nbob,y,5,\nann,x,3.5,\n"},
         RatingsTextCase{"decimals", "ann,z,+1.00000\nbob,y,5.\nann,x,03.50\n"}),
     [](const auto& text) { return std::string(text.param.name); });
 
@@ -181,15 +204,19 @@ TEST(Ratings, UsersAndItemsAreAnyWords) {
 TEST(Ratings, TimesAreKeptIfAskedFor) {
   RatingsOptions options = OneToFive();
   options.keep_times = true;
-  const auto loaded =
-      Loaded("a,y,1,100.9\na,x,2,-7\nb,x,3\na,y,4,300\n", options);
+  const auto loaded = Loaded(
+      "user,item,rating,time\na,y,1,100.9\na,x,2,-7\nb,x,3\n"
+      "a,y,4,300\n",
+      options);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_THAT(loaded->units, ElementsAre(20000, 40000, 30000));
   EXPECT_THAT(loaded->times, ElementsAre(-7, 300, 0));
   EXPECT_THAT(Loaded("a,y,1\n", options)->times, IsEmpty());
-  EXPECT_EQ(ReasonCode(Loaded("a,y,1,noon\n", options).status()),
-            "input-not-a-number");
-  EXPECT_TRUE(Loaded("a,y,1,noon\n").ok());
+  EXPECT_THAT(Loaded("a,y,1,978300760\n", options)->times,
+              ElementsAre(978300760));
+  constexpr char kNoon[] = "user,item,rating,time\na,y,1,noon\n";
+  EXPECT_EQ(ReasonCode(Loaded(kNoon, options).status()), "input-not-a-number");
+  EXPECT_TRUE(Loaded(kNoon).ok());
 }
 
 // Against a map, with duplicates, people in any order and several blocks.
@@ -289,11 +316,36 @@ INSTANTIATE_TEST_SUITE_P(
                     "line 1, column 3"},
         RefusalCase{"exponent", "a,x,1e0\n", "input-malformed",
                     "line 1, column 3"},
-        RefusalCase{"decimalComma", "a;x;1\na;y;3,5\n", "input-not-a-number",
-                    "line 2, column 3"},
-        // Not a header: the item is a declared one.
-        RefusalCase{"decimalCommaFirst", "a;x;3,5\na;y;1\n",
-                    "input-not-a-number", "line 1, column 3"},
+        RefusalCase{"decimalCommaAfterPoint", "a;x;1.5\na;y;3,5\n",
+                    "input-ambiguous",
+                    "line 2, column 3: the rating '3,5' has a comma, and that "
+                    "of line 1 a point"},
+        RefusalCase{"thousands", "a;x;1,000\n", "input-ambiguous",
+                    "line 1, column 3: the rating '1,000' is a thousand"},
+        RefusalCase{
+            "fourthIsNoTime", "a,x,2,5\n", "input-malformed",
+            "line 1, column 4: the fourth field '5' is no time (seconds "
+            "since 1970 or a date): if 2,5 is one rating with a "
+            "decimal comma, write a point"},
+        RefusalCase{"fourthIsNoTimeOnce", "a,x,2\na,y,4,5\n", "input-malformed",
+                    "line 2, column 4"},
+        RefusalCase{"fourthIsAWord", "a,x,2,good\n", "input-malformed",
+                    "the fourth field 'good' is no time"},
+        RefusalCase{"fourthIsNoTimeByHeader",
+                    "user,item,rating,helpful\na,x,2,978300760\n",
+                    "input-malformed",
+                    "line 1, column 4: the fourth column is called 'helpful'"},
+        RefusalCase{"fourthNotInHeader", "user,item,rating\na,x,2,5\n",
+                    "input-malformed",
+                    "line 2, column 4: the fourth field '5' is not in the "
+                    "header"},
+        RefusalCase{"itemBeforeUser", "item_id,user_id,rating\nx,a,2\n",
+                    "input-malformed",
+                    "the header names 'item_id' before 'user_id'"},
+        RefusalCase{"fiveFieldsByDecimalComma", "a,x,2,5,978300760\n",
+                    "input-ragged", "a point in decimal numbers"},
+        RefusalCase{"lineBreakInAnId", "a,x,1\n\"a\nb\",y,1\n",
+                    "input-malformed", "line 2"},
         RefusalCase{"emptyRatingFirst", "a,\"x\",\na,y,1\n",
                     "input-not-a-number", "line 1, column 3"},
         RefusalCase{"below", "a,x,1\na,y,0.9999\n", "input-out-of-range",
@@ -313,6 +365,73 @@ INSTANTIATE_TEST_SUITE_P(
                     "users-mismatch",
                     "line 4, column 1: the user 'c' is one more than the 2"}),
     [](const auto& refused) { return std::string(refused.param.name); });
+
+TEST(Ratings, AListThatMostOfThemDoNotKnowIsRefusedInOneSentence) {
+  RatingsOptions options = OneToFive();
+  options.refused = [](const absl::Status& status) { ADD_FAILURE() << status; };
+  std::string text = "user,item,rating\na,x,1\n";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, "a,q", i % 7, ",1\n");
+  const absl::Status status = Loaded(text, options).status();
+  EXPECT_EQ(ReasonCode(status), "item-unknown");
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("r.csv`: 1000 of 1001 ratings are of items that are "
+                        "not in the list of items, so it is the list of other "
+                        "ratings: it has 'x', 'y', 'z', and the ratings have "
+                        "'q0', 'q1', 'q2'"));
+  options.drop_unlisted = true;
+  EXPECT_EQ(Loaded(text, options)->unlisted, 1000u);
+}
+
+TEST(Ratings, AFourthFieldThatIsNoTimeIsToldOnce) {
+  std::vector<std::string> told;
+  RatingsOptions options = OneToFive();
+  options.refused = [&](const absl::Status& s) {
+    told.emplace_back(s.message());
+  };
+  std::string text = "a,x,9\n";
+  for (int i = 0; i < 30; ++i) text += "a,y,2,5\n";
+  const absl::Status status = Loaded(text, options).status();
+  EXPECT_THAT(told, ElementsAre(HasSubstr("line 1"), HasSubstr("line 2")));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("first of 31 lines"));
+}
+
+TEST(Ratings, SayHowTheyWereUnderstood) {
+  const struct {
+    const char *content, *said;
+  } cases[] = {
+      {"a,x,1\n", ""},
+      {"user;item;rating;date\na;x;1,5;1.2.2024\n",
+       "Fields are separated by semicolons; the first line is a header (user, "
+       "item, rating, date); decimal commas are read (line 2: 1,5); the fourth "
+       "field, a time, is not read"},
+      {"a::x::1::978300760\n",
+       "Fields are separated by `::`; the fourth field, a time, is not read"}};
+  for (const auto& one : cases) {
+    std::vector<std::string> said;
+    RatingsOptions options = OneToFive();
+    options.note = [&](const std::string& sentence) {
+      said.push_back(sentence);
+    };
+    ASSERT_TRUE(Loaded(one.content, options).ok()) << one.content;
+    if (*one.said == '\0') {
+      EXPECT_THAT(said, IsEmpty());
+    } else {
+      EXPECT_THAT(said, ElementsAre(one.said));
+    }
+  }
+}
+
+TEST(Ratings, TheNameOfTheirItemsIsThatOfTheHeader) {
+  const Scratch scratch;
+  const auto header = [&](const char* content) {
+    return ItemHeaderOf(scratch.Write("r", content));
+  };
+  EXPECT_EQ(header("user,ISBN,rating\n7,1,4\n"), "ISBN");
+  EXPECT_EQ(header("\n\"u\";\"my \"\"item\"\"\";\"stars\"\n"), "my \"item\"");
+  EXPECT_EQ(header("7,ISBN,4\n"), "");
+  EXPECT_EQ(header(""), "");
+  EXPECT_EQ(ItemHeaderOf(scratch.path() + "/none"), "");
+}
 
 // Tokens can name ids of this length.
 TEST(Ratings, AUsersIdHasAtMost1024Bytes) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "curator/import/import.h"
+#include "tests/curator/import/import_all.h"
 
 namespace dpnmf::curator {
 

@@ -44,8 +44,10 @@ absl::Status Take(const Scratch& scratch, Ledger* ledger,
       name, "patients", 2, 1e-5);
   options.partitions = {"id", {"jan", "feb"}};
   options.partition = name;
-  options.before_publish = [&](const DatasetDescription& description,
+  BetweenSteps between;
+  between.before_publish = [&](const DatasetImport& import,
                                const DatasetDigests& digests) -> absl::Status {
+    const DatasetDescription& description = import.description();
     const absl::Status declared =
         ledger->DeclarePopulation({.population = options.population,
                                    .epsilon = options.epsilon,
@@ -57,7 +59,7 @@ absl::Status Take(const Scratch& scratch, Ledger* ledger,
     if (!assigned.ok()) return assigned;
     return ledger->BindDataset(options.population, name, digests);
   };
-  return Import(options).status();
+  return Import(options, between).status();
 }
 
 // Files, not directories, by their paths in it.

@@ -16,6 +16,7 @@
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
 #include "curator/maintenance/doctor.h"
+#include "curator/maintenance/grant_names.h"
 #include "curator/maintenance/remove_dataset.h"
 #include "curator/maintenance/retention.h"
 #include "nlohmann/json.hpp"
@@ -70,12 +71,13 @@ class Keep : public CuratorFixture {
     ImportOptions options =
         RowsImport(directory_, directory_ + "/d.csv", "d", policy.population,
                    policy.epsilon, policy.delta);
-    options.before_publish = [this](const DatasetDescription& description,
+    BetweenSteps between;
+    between.before_publish = [this](const DatasetImport& import,
                                     const DatasetDigests& digests) {
-      return ledger_->BindDataset(description.population, description.name,
-                                  digests);
+      return ledger_->BindDataset(import.description().population,
+                                  import.description().name, digests);
     };
-    const auto imported = Import(options);
+    const auto imported = Import(options, between);
     ASSERT_TRUE(imported.ok()) << imported.status();
   }
   std::string Values(const std::string& data_dir) const {
@@ -135,11 +137,8 @@ class RemoveByOperator : public CloseByOperator {
     ImportOptions options = RowsImport(directory_, directory_ + "/m.csv", name,
                                        population, 1, 1e-5);
     options.shards = shards;
-    const std::vector<LedgerRow> rows = Audit().rows;
-    options.population_is_used = [&](const std::string& of) {
-      return PopulationIsUsed(rows, of);
-    };
-    return Import(options);
+    return Import(options, {.facts = {.used_populations =
+                                          UsedPopulations(Audit().rows)}});
   }
   void ImportInAPartAs(const std::string& name, const std::string& population) {
     ImportOptions options = RowsImport(directory_, directory_ + "/m.csv", name,
@@ -161,6 +160,7 @@ class RemoveByOperator : public CloseByOperator {
     options.data_dir = directory_;
     options.anchor_dir = Anchor();
     options.audit_log = LogFile();
+    options.allow_list = directory_ + "/allow.json";
     const v1::DoctorReport report = ExamineCurator(options);
     for (const v1::DoctorCheck& check : report.checks())
       if (check.name() == name) return check;
@@ -187,6 +187,57 @@ TEST_F(RemoveByOperator, TakesAWrongImportAwayAndKeepsItsName) {
   EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "dataset-unknown");
   EXPECT_EQ(ReasonCode(ImportAs("wrong", "people").status()), "dataset-exists");
   EXPECT_TRUE(ImportAs("right", "people").ok());
+}
+
+TEST_F(RemoveByOperator, DoctorNamesGrantsOfNothing) {
+  ASSERT_TRUE(ImportAs("visits", "clinic").ok());
+  const auto grants_of = [&](const std::string& datasets,
+                             const std::string& populations) {
+    std::ofstream(directory_ + "/allow.json")
+        << R"({"peers": [{"identity": "dns:a", "roles": ["auditor"],)"
+        << R"("datasets": [)" << datasets << R"(], "budgets": [)" << populations
+        << "]}]}";
+    return CheckOf("grants");
+  };
+  const std::string clinic = R"({"population": "clinic", "epsilon": 1})";
+  EXPECT_EQ(grants_of(R"("visits")", clinic).result(), "ok");
+  EXPECT_EQ(grants_of(R"("*")", "").result(), "ok");
+  EXPECT_EQ(grants_of("", "").result(), "ok");
+  // A population of the ledger that has no data set.
+  EXPECT_EQ(grants_of("", R"({"population": "people", "epsilon": 1})").result(),
+            "ok");
+  const v1::DoctorCheck wrong =
+      grants_of(R"("visit", "nothere")", R"({"population": "clinc",)"
+                                         R"( "epsilon": 1})");
+  EXPECT_EQ(wrong.result(), "warning");
+  EXPECT_EQ(wrong.finding(),
+            "There is no data set `nothere` (there are: visits); it is listed "
+            "for dns:a. There is no data set `visit` (did you mean `visits`?); "
+            "it is listed for dns:a. There is no population `clinc` (did you "
+            "mean `clinic`?); it is listed for dns:a.");
+  EXPECT_NE(wrong.remedy(), "");
+}
+
+TEST(GrantNames, AreSaidOnceWithAllWhoHaveThem) {
+  Grant a;
+  a.identity = "dns:a";
+  a.datasets = {"gone", "here"};
+  a.epsilon_by_population = {{"people", 1}};
+  Grant b = a;
+  b.identity = "uri:b";
+  EXPECT_THAT(
+      UnknownGrantNames({a, b}, {"here"}, {"people"}),
+      ::testing::ElementsAre("There is no data set `gone` (there are: here); "
+                             "it is listed for dns:a, uri:b."));
+  EXPECT_THAT(
+      UnknownGrantNames({a}, {}, {}),
+      ::testing::ElementsAre(
+          "There is no data set `gone` (there is none); it is listed for "
+          "dns:a.",
+          "There is no data set `here` (there is none); it is listed for "
+          "dns:a.",
+          "There is no population `people` (there is none); it is listed for "
+          "dns:a."));
 }
 
 // shards.json says how many people there are.

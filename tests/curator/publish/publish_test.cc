@@ -415,17 +415,18 @@ TEST_F(PublishTest, WhoWasPublishedIsNotImportedUnderAGuaranteeLater) {
   ImportOptions options = ImportOf("late", "members", "9,9,9\n5,5,5\n");
   EXPECT_CODE(curator::Import(options), "people-published");
   EXPECT_FALSE(fs::exists(data_dir() + "/datasets/late"));
-  std::vector<Digest> asked;
-  options.published = [&](const Digest& label, std::uint64_t ids,
-                          std::uint64_t rows) {
-    EXPECT_EQ(ids, 0u);
-    EXPECT_EQ(rows, 1u);
-    asked.push_back(label);
+  std::vector<SharedTable> tables;
+  BetweenSteps between = {.accepts_tables = true};
+  between.before_publish = [&](const DatasetImport& import,
+                               const DatasetDigests&) {
+    tables = import.shared_tables();
     return absl::OkStatus();
   };
-  EXPECT_TRUE(curator::Import(options).ok());
-  EXPECT_THAT(asked, ElementsAre(label_hash));
-  asked.clear();
+  EXPECT_TRUE(curator::Import(options, between).ok());
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].label_hash, label_hash);
+  EXPECT_EQ(tables[0].ids, 0u);
+  EXPECT_EQ(tables[0].rows, 1u);
   options = ImportOf("others", "members", "4,4,4\n5,5,5\n");
   EXPECT_TRUE(curator::Import(options).ok());
 }
@@ -467,11 +468,8 @@ TEST_F(PublishTest, WhoWasPublishedIsNotDeclaredByIdLater) {
   options.id_column = 1;
   EXPECT_CODE(ImportPeople(options), "people-published");
   EXPECT_EQ(ReadAll(file), before);
-  options.published = [](const Digest&, std::uint64_t ids, std::uint64_t) {
-    EXPECT_EQ(ids, 1u);
-    return absl::OkStatus();
-  };
-  EXPECT_TRUE(ImportPeople(options).ok());
+  EXPECT_EQ(RecognisePeople(options)->tables.at(0).ids, 1u);
+  EXPECT_TRUE(ImportPeople(options, /*accepts_tables=*/true).ok());
 }
 
 TEST_F(PublishTest, RecordsOfAnotherKeyAreNotTakenForNobody) {

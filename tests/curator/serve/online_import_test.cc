@@ -55,20 +55,22 @@ class OnlineImport : public testing::Test {
     options.label_columns = 0;
     options.adjacency = policy_.adjacency;
     options.conversion = policy_.conversion;
-    options.before_publish = [this](const DatasetDescription& description,
+    BetweenSteps between;
+    between.before_publish = [this](const DatasetImport& import,
                                     const DatasetDigests& digests) {
+      const DatasetDescription& description = import.description();
+      if (ask_) {
+        const absl::Status draft =
+            CheckOnlineDraft(data_dir(), import.draft_directory());
+        if (!draft.ok()) return draft;
+      }
       // An unknown population: the data set was imported elsewhere.
       if (!ledger_->Policy(description.population).ok())
         return absl::OkStatus();
       return ledger_->BindDataset(description.population, description.name,
                                   digests);
     };
-    if (ask_) {
-      options.check_draft = [this](const std::string& draft) {
-        return CheckOnlineDraft(data_dir(), draft);
-      };
-    }
-    return Import(options).status();
+    return Import(options, between).status();
   }
   absl::Status Declare() { return DeclareOnline(data_dir(), policy_, "me"); }
 

@@ -32,12 +32,13 @@ class VerificationTest : public CuratorFixture {
         "planted", policy.population, policy.epsilon, policy.delta);
     options.label_columns = 0;
     options.features_file = scratch_.Write("names", "left\nright\ntop\n");
-    options.before_publish = [this](const DatasetDescription& description,
+    BetweenSteps between;
+    between.before_publish = [this](const DatasetImport& import,
                                     const DatasetDigests& digests) {
-      return ledger_->BindDataset(description.population, description.name,
-                                  digests);
+      return ledger_->BindDataset(import.description().population,
+                                  import.description().name, digests);
     };
-    const auto imported = Import(options);
+    const auto imported = Import(options, between);
     EXPECT_TRUE(imported.ok()) << imported.status();
     catalog_ = Catalog::Open(directory_).value();
     options_.catalog = &catalog_;

@@ -27,7 +27,8 @@ class EvaluateRatingsCommand : public ::testing::Test {
       : output_(scratch_.path() + "/out"),
         printed_(scratch_.path() + "/printed") {
     const RatingTable table = Generate({});
-    std::string lines, items, features = "item,name,kind,year\n";
+    std::string lines = "user\titem\trating\ttime\n", items = "item\n",
+                features = "item,name,kind,year\n";
     for (std::size_t u = 0; u < table.people(); ++u) {
       for (std::size_t at = table.Begin(u); at < table.Begin(u + 1); ++at) {
         absl::StrAppend(&lines, u, "\t", table.items[at], "\t",
