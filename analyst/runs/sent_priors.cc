@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/bad_input.h"
 #include "common/base/error.h"
+#include "common/files/match_names.h"
 #include "common/learning/paid_release.h"
 #include "common/threads/parallel.h"
 #include "common/wire/item_pages.h"
@@ -91,24 +91,17 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
     for (Index i = 0; i < rows; ++i) places.push_back(i);
     return places;
   }
+  // A name of the prior that stands twice is matched once.
+  const NameMatch match = MatchNames(names, prior.names);
   places.resize(prior.names.size(), -1);
-  std::unordered_map<std::string_view, Index> index;
   for (std::size_t i = 0; i < names.size(); ++i)
-    index.emplace(names[i], static_cast<Index>(i));
-  bool any = false;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto found = index.find(prior.names[i]);
-    if (found == index.end()) continue;
-    places[i] = found->second;
-    any = true;
-    index.erase(found);  // a name that stands twice is matched once
-  }
-  if (any) return places;
+    if (match.places[i] >= 0)
+      places[static_cast<std::size_t>(match.places[i])] = static_cast<Index>(i);
+  if (match.found > 0) return places;
   return BadInput(
       "prior-features-differ",
-      absl::StrCat("No feature of the prior '", prior.header.source(),
-                   "' has the name of a feature of the data set; check the "
-                   "names of its rows."));
+      absl::StrCat("The prior '", prior.header.source(),
+                   "' cannot be used: ", NoNameFound(names, prior.names), "."));
 }
 
 MatrixXd PlacedRows(const MatrixXd& entries, const std::vector<Index>& places,

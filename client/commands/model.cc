@@ -95,7 +95,9 @@ absl::StatusOr<std::string> FileBytes(const ModelFlags& flags,
                                       const std::vector<std::string>& names) {
   const std::string type = ExtensionOf(file);
   if (type == ".npy") return NpyBytes(w);
-  if (type == ".csv") return CsvText(w, names);
+  if (type == ".csv" && names.empty()) return CsvText(w);
+  if (type == ".csv")
+    return CsvText(w, {.columns = NamesOfParts(w.cols()), .rows = names});
   if (type == ".mtx") return MatrixMarketText(w);
   DPNMF_ASSIGN_OR_RETURN(
       const TileShape shape,

@@ -2,120 +2,43 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/files/input_stream.h"
 #include "common/base/bad_input.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
+#include "common/files/entry.h"
+#include "common/files/input_file.h"
+#include "common/tables/load.h"
+#include "common/tables/name_list.h"
 
 namespace dpnmf::cli {
 namespace {
 
-std::vector<std::string> FieldsOf(const std::string& line) {
-  return absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
-}
-
-absl::Status FileNotFound(const std::string& path) {
-  return Refusal(absl::StatusCode::kNotFound, "file-not-found",
-                 absl::StrCat("The file ", path, " cannot be read."));
-}
-
-// One name a line, as --features of the import.
-absl::StatusOr<std::vector<std::string>> ReadWords(const std::string& path) {
-  InputStream file(path);
-  if (!file) return FileNotFound(path);
-  std::vector<std::string> words;
-  for (std::string line; std::getline(file, line);) {
-    words.emplace_back(absl::StripAsciiWhitespace(line));
-  }
-  DPNMF_RETURN_IF_ERROR(file.End());
-  while (!words.empty() && words.back().empty()) words.pop_back();
-  return words;
-}
-
-// Sparse Matrix Market, entry by entry.
-class MtxEntries {
- public:
-  explicit MtxEntries(const std::string& path) : path_(path), file_(path) {}
-
-  // Rows and columns.
-  absl::StatusOr<std::pair<std::uint64_t, std::uint64_t>> Begin() {
-    if (!file_) return FileNotFound(path_);
-    DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> words, Next());
-    const bool is_header = words.size() == 5 &&
-                           absl::EqualsIgnoreCase(words[0], "%%matrixmarket") &&
-                           absl::EqualsIgnoreCase(words[1], "matrix") &&
-                           absl::EqualsIgnoreCase(words[2], "coordinate") &&
-                           (absl::EqualsIgnoreCase(words[3], "real") ||
-                            absl::EqualsIgnoreCase(words[3], "integer") ||
-                            absl::EqualsIgnoreCase(words[3], "pattern")) &&
-                           absl::EqualsIgnoreCase(words[4], "general");
-    if (!is_header) return EntryMalformed();
-    pattern_ = absl::EqualsIgnoreCase(words[3], "pattern");
-    do {
-      DPNMF_ASSIGN_OR_RETURN(words, Next());
-    } while (words.empty() || words[0][0] == '%');
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 31;
-    if (words.size() != 3 || !absl::SimpleAtoi(words[0], &rows_) ||
-        !absl::SimpleAtoi(words[1], &columns_) ||
-        !absl::SimpleAtoi(words[2], &left_) || rows_ < 1 || columns_ < 1 ||
-        rows_ > kMost || columns_ > kMost)
-      return EntryMalformed();
-    return std::pair(rows_, columns_);
-  }
-
-  // Calls entry(row, column), from 0, for each that is not 0.
-  absl::Status ForEach(
-      const std::function<void(std::uint64_t, std::uint64_t)>& entry) {
-    for (; left_ > 0; --left_) {
-      std::vector<std::string> words;
-      do {
-        DPNMF_ASSIGN_OR_RETURN(words, Next());
-      } while (words.empty());
-      std::uint64_t row = 0, column = 0;
-      double value = 1;
-      if (words.size() != (pattern_ ? 2u : 3u) ||
-          !absl::SimpleAtoi(words[0], &row) ||
-          !absl::SimpleAtoi(words[1], &column) ||
-          (!pattern_ && !absl::SimpleAtod(words[2], &value)) || row < 1 ||
-          column < 1 || row > rows_ || column > columns_ || !(value >= 0))
-        return EntryMalformed();
-      if (value > 0) entry(row - 1, column - 1);
+// Calls entry(row, column), from 0, for each entry that is not 0.
+template <typename Entry>
+void ForEachEntry(const LoadedMatrix& matrix, const Entry& entry) {
+  for (std::uint64_t n = 0; n < matrix.users; ++n) {
+    const std::uint64_t begin =
+        matrix.sparse ? static_cast<std::uint64_t>(matrix.indptr[n])
+                      : n * matrix.features;
+    const std::uint64_t end =
+        matrix.sparse ? static_cast<std::uint64_t>(matrix.indptr[n + 1])
+                      : begin + matrix.features;
+    for (std::uint64_t at = begin; at < end; ++at) {
+      if (matrix.values[at] > 0)
+        entry(matrix.sparse ? static_cast<std::uint64_t>(matrix.indices[at])
+                            : at - begin,
+              n);
     }
-    return absl::OkStatus();
   }
-
- private:
-  absl::StatusOr<std::vector<std::string>> Next() {
-    ++number_;
-    std::string line;
-    if (!std::getline(file_, line)) {
-      DPNMF_RETURN_IF_ERROR(file_.End());
-      return EntryMalformed();
-    }
-    return FieldsOf(line);
-  }
-  absl::Status EntryMalformed() const {
-    return BadInput(
-        "mtx-malformed",
-        absl::StrCat("'", path_, "', line ", number_,
-                     ": not a Matrix Market file of counts (coordinate, "
-                     "general, entries of 0 or more)."));
-  }
-
-  const std::string path_;
-  InputStream file_;
-  std::uint64_t rows_ = 0, columns_ = 0, left_ = 0, number_ = 0;
-  bool pattern_ = false;
-};
+}
 
 // The mean of score(i, j) over the pairs i < j of known words; none if there is
 // no pair.
@@ -155,8 +78,8 @@ struct MeanOfParts {
 std::vector<Flag> FlagsOfCoherence(CoherenceFlags* flags) {
   return {
       Flag("--reference", &flags->reference,
-           "Public documents for UMass and NPMI of the parts: a .mtx or "
-           ".mtx.gz file of counts, words by documents or documents by words",
+           "Public documents for UMass and NPMI of the parts: a file of counts "
+           "(.mtx, also .gz), words by documents or documents by words",
            {.value = "FILE"}),
       Flag("--reference-features", &flags->reference_features,
            "The words of --reference, one on each line", {.value = "FILE"}),
@@ -176,7 +99,8 @@ absl::Status CheckCoherenceFlags(const CoherenceFlags& flags) {
   }
   for (const std::string* path :
        {&flags.reference, &flags.reference_features, &flags.word_vectors}) {
-    if (!path->empty() && !InputStream(*path)) return FileNotFound(*path);
+    if (path->empty()) continue;
+    DPNMF_RETURN_IF_ERROR(InputFile::Open(*path).status());
   }
   return absl::OkStatus();
 }
@@ -202,16 +126,17 @@ absl::StatusOr<PublicText> PublicText::Load(
 absl::Status PublicText::LoadReference(
     const CoherenceFlags& flags,
     const std::unordered_map<std::string, std::uint64_t>& rows) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> words,
-                         ReadWords(flags.reference_features));
-  MtxEntries entries(flags.reference);
-  DPNMF_ASSIGN_OR_RETURN(const auto shape, entries.Begin());
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<std::string> words,
+      LoadNameList(flags.reference_features, {.what = "word"}));
+  DPNMF_ASSIGN_OR_RETURN(const LoadedMatrix counts,
+                         LoadMatrix(flags.reference, /*users_are_rows=*/false));
   // Takes the words as the rows if the matrix is square.
-  const bool words_are_rows = shape.first == words.size();
-  if (!words_are_rows && shape.second != words.size()) {
+  const bool words_are_rows = counts.features == words.size();
+  if (!words_are_rows && counts.users != words.size()) {
     return BadInput("reference-mismatch",
-                    absl::StrCat("'", flags.reference, "' is ", shape.first,
-                                 " x ", shape.second,
+                    absl::StrCat("'", flags.reference, "' is ", counts.features,
+                                 " x ", counts.users,
                                  " and --reference-features has ", words.size(),
                                  " words; give the words of its rows or of "
                                  "its columns."));
@@ -221,13 +146,12 @@ absl::Status PublicText::LoadReference(
     const auto row = rows.find(words[i]);
     if (row != rows.end()) of[i] = &found_in_[row->second];
   }
-  DPNMF_RETURN_IF_ERROR(
-      entries.ForEach([&](std::uint64_t row, std::uint64_t column) {
-        Documents* const documents = of[words_are_rows ? row : column];
-        if (documents != nullptr)
-          documents->push_back(
-              static_cast<std::uint32_t>(words_are_rows ? column : row));
-      }));
+  ForEachEntry(counts, [&](std::uint64_t row, std::uint64_t column) {
+    Documents* const documents = of[words_are_rows ? row : column];
+    if (documents != nullptr)
+      documents->push_back(
+          static_cast<std::uint32_t>(words_are_rows ? column : row));
+  });
   for (auto& [row, documents] : found_in_) {
     std::sort(documents.begin(), documents.end());
     documents.erase(std::unique(documents.begin(), documents.end()),
@@ -235,7 +159,8 @@ absl::Status PublicText::LoadReference(
   }
   std::erase_if(found_in_,
                 [](const auto& word) { return word.second.empty(); });
-  documents_ = static_cast<double>(words_are_rows ? shape.second : shape.first);
+  documents_ =
+      static_cast<double>(words_are_rows ? counts.users : counts.features);
   has_reference_ = true;
   if (!found_in_.empty()) return absl::OkStatus();
   return BadInput("reference-foreign",
@@ -246,20 +171,25 @@ absl::Status PublicText::LoadReference(
 absl::Status PublicText::LoadVectors(
     const std::string& path,
     const std::unordered_map<std::string, std::uint64_t>& rows) {
-  InputStream file(path);
-  if (!file) return FileNotFound(path);
-  std::size_t dimensions = 0, number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    const std::size_t blank = line.find_first_of(" \t");
-    std::uint64_t count = 0;
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file,
+                         InputFile::Open(path));
+  std::size_t dimensions = 0;
+  while (true) {
+    std::string_view line;
+    DPNMF_ASSIGN_OR_RETURN(const bool more, file->ReadLine(&line));
+    if (!more) break;
+    const auto fields_of_line = [&] {
+      return std::vector<std::string>(absl::StrSplit(
+          View(line), absl::ByAnyChar(" \t"), absl::SkipEmpty()));
+    };
+    const std::string word(line.substr(0, line.find_first_of(" \t")));
     // word2vec: the number of words and of dimensions.
-    if (number == 1 && absl::SimpleAtoi(line.substr(0, blank), &count) &&
-        FieldsOf(line).size() == 2)
+    if (file->line_number() == 1 && ParseWhole(word).has_value() &&
+        fields_of_line().size() == 2)
       continue;
-    const auto row = rows.find(line.substr(0, blank));
+    const auto row = rows.find(word);
     if (row == rows.end()) continue;
-    std::vector<std::string> fields = FieldsOf(line);
+    const std::vector<std::string> fields = fields_of_line();
     Eigen::VectorXf vector(static_cast<Eigen::Index>(fields.size()) - 1);
     bool good = vector.size() >= 1 &&
                 (dimensions == 0 ||
@@ -271,7 +201,7 @@ absl::Status PublicText::LoadVectors(
     if (!good) {
       return BadInput(
           "word-vectors-malformed",
-          absl::StrCat("'", path, "', line ", number,
+          absl::StrCat("'", path, "', line ", file->line_number(),
                        ": not a word and its vector, as many finite numbers "
                        "on each line."));
     }
@@ -279,7 +209,6 @@ absl::Status PublicText::LoadVectors(
     if (vector.norm() > 0)
       vectors_.emplace(row->second, vector / vector.norm());
   }
-  DPNMF_RETURN_IF_ERROR(file.End());
   has_vectors_ = true;
   if (!vectors_.empty()) return absl::OkStatus();
   return BadInput(

@@ -40,7 +40,7 @@ struct CoherenceFlags {
 // outlives the table.
 std::vector<Flag> FlagsOfCoherence(CoherenceFlags* flags);
 // INVALID_ARGUMENT "flags-conflict": --reference and --reference-features come
-// together; NOT_FOUND "file-not-found". Before anything is asked of a server.
+// together; errors of InputFile::Open. Before anything is asked of a server.
 absl::Status CheckCoherenceFlags(const CoherenceFlags& flags);
 
 // Contents of the files about the features of one data set. Immutable.
@@ -48,10 +48,10 @@ class PublicText {
  public:
   // `features`: D names, the rows of W. Of the files only what is about them is
   // kept. FAILED_PRECONDITION "features-unnamed" without names;
-  // INVALID_ARGUMENT "mtx-malformed", "reference-mismatch" (the matrix has
+  // INVALID_ARGUMENT "reference-mismatch" (the matrix has
   // another number of words than --reference-features),
   // "word-vectors-malformed", "reference-foreign" (no feature is a word of the
-  // files), "input-unreadable". The files may be compressed by gzip.
+  // files); errors of LoadMatrix, which reads the counts.
   static absl::StatusOr<PublicText> Load(
       const CoherenceFlags& flags, const std::vector<std::string>& features);
 

@@ -9,38 +9,29 @@
 #include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/tables/load.h"
 
 namespace dpnmf::cli {
 
 // NumPy: D x K, "<f8", C order.
 std::string NpyBytes(const Eigen::MatrixXd& w);
-// D lines of K numbers with 17 significant digits. With names of the rows (D):
-// the name comes first in each line, and a header "feature,part_1,..." above.
-std::string CsvText(const Eigen::MatrixXd& w,
-                    const std::vector<std::string>& names = {});
+// "part_1", "part_2", ...
+std::vector<std::string> NamesOfParts(Eigen::Index parts);
+struct NamesOfTable {
+  std::vector<std::string> columns = {}, rows = {};  // empty: none
+  std::string corner = "feature";  // above the names of the rows
+};
+// A line of numbers with 17 significant digits for each row.
+std::string CsvText(const Eigen::MatrixXd& matrix,
+                    const NamesOfTable& names = {});
 // Matrix Market, "array real general": column-major, 17 significant digits.
 std::string MatrixMarketText(const Eigen::MatrixXd& w);
 
-struct MatrixFile {
-  Eigen::MatrixXd entries = {};
-  // Names above the columns of `entries`, for a .csv with a header, whose
-  // fields are no numbers; else empty.
-  std::vector<std::string> column_names = {};
-  // First column of a .csv with a header, if it is no column of numbers (its
-  // field of the header is "feature" or empty, or its first entry is no
-  // number); else empty.
-  std::vector<std::string> row_names = {};
-};
-
-// Reads a matrix from .npy (little-endian numbers, two dimensions), .csv (as
-// CsvText writes it, with another header, or without) or .mtx (Matrix Market:
-// coordinate or array, general or symmetric), each also compressed by gzip, as
-// .csv.gz. NOT_FOUND "file-not-found"; INVALID_ARGUMENT "npy-malformed",
-// "csv-malformed" and "mtx-malformed" (with the line), "file-too-large",
-// "file-type-unknown" or "input-unreadable" (damaged).
-absl::StatusOr<MatrixFile> ReadMatrixAndNames(const std::string& path);
-// Its entries.
+// Reads a matrix as LoadTable does, people or parts in columns, with negative
+// numbers. Errors of LoadTable.
 absl::StatusOr<Eigen::MatrixXd> ReadMatrixFile(const std::string& path);
+// The numbers of a table (LoadTable), D x N.
+Eigen::Map<const Eigen::MatrixXd> EntriesOf(const LoadedMatrix& table);
 
 // All of `bytes` under `path`, or nothing: a temporary file beside it is
 // written, synced and renamed. An existing file is replaced. NOT_FOUND

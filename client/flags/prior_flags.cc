@@ -8,6 +8,7 @@
 #include "client/files/model_file.h"
 #include "common/base/bad_input.h"
 #include "common/base/error.h"
+#include "common/tables/load.h"
 #include "common/wire/prior.h"
 
 namespace dpnmf::cli {
@@ -45,30 +46,25 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   prior.header.set_source(
       std::filesystem::path(path).filename().string().substr(0,
                                                              kMostPriorSource));
-  DPNMF_ASSIGN_OR_RETURN(MatrixFile file, ReadMatrixAndNames(path));
-  const bool turned = kind == v1::PRIOR_KIND_COLUMNS && users_are_rows;
-  prior.entries = std::move(file.entries);
-  if (turned) prior.entries = prior.entries.transpose().eval();
-  prior.names = std::move(turned ? file.column_names : file.row_names);
-  if (kind == v1::PRIOR_KIND_MOMENT) {
-    if (prior.entries.rows() != prior.entries.cols())
-      return BadInput(
-          "prior-shape-invalid",
-          absl::StrCat("'", path,
-                       "' is not a second moment: it must be square."));
-  } else if (!(prior.entries.minCoeff() >= 0)) {
-    return BadInput(
-        "prior-negative",
-        absl::StrCat("'", path,
-                     "' has entries that are negative or not numbers; columns "
-                     "and parts must not have such entries."));
+  const bool is_moment = kind == v1::PRIOR_KIND_MOMENT;
+  DPNMF_ASSIGN_OR_RETURN(
+      LoadedMatrix file,
+      LoadTable(path, users_are_rows && kind == v1::PRIOR_KIND_COLUMNS,
+                {.negative = is_moment}));
+  prior.entries = EntriesOf(file);
+  prior.names = std::move(file.feature_names);
+  if (is_moment && file.features != file.users) {
+    return BadInput("prior-shape-invalid",
+                    absl::StrCat("'", path,
+                                 "' is not a second moment: it must be "
+                                 "square."));
   }
+  // The names above a moment are those of its rows too.
+  if (is_moment && prior.names.empty()) prior.names = std::move(file.ids);
   prior.header.mutable_shape()->set_rows(
       static_cast<std::uint64_t>(prior.entries.rows()));
   prior.header.mutable_shape()->set_columns(
       static_cast<std::uint64_t>(prior.entries.cols()));
-  if (static_cast<Index>(prior.names.size()) != prior.entries.rows())
-    prior.names.clear();
   prior.header.set_named(!prior.names.empty());
   if (kind == v1::PRIOR_KIND_COLUMNS) MakeSparse(&prior);
   if (static_cast<std::uint64_t>(prior.entries.size()) > kMostPriorEntries) {
@@ -87,8 +83,9 @@ std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
   return {
       Flag("--prior", &flags->priors,
            "Public knowledge for the fit of W; free: FILE (columns of public "
-           "people), dictionary:FILE, moment:FILE (.npy, .csv or .mtx) or "
-           "run:ID (an earlier paid release); several are separated by commas",
+           "people), dictionary:FILE, moment:FILE (of any format that can be "
+           "imported) or run:ID (an earlier paid release); several are "
+           "separated by commas",
            {.value = "FILE|dictionary:FILE|moment:FILE|run:ID"}),
       Flag("--users", &flags->users, "Which lines of a --prior FILE are people",
            {.one_of = "rows|columns", .shown = true})};

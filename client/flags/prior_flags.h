@@ -22,11 +22,9 @@ struct PriorFlags {
 // --prior and --users. `flags` outlives the table.
 std::vector<Flag> FlagsOfPriors(PriorFlags* flags);
 
-// Reads the files: .npy and .csv as ReadMatrixFile does, .mtx (coordinate or
-// array). Features have names where a .csv has them: the first column if its
-// header begins with "feature", or the header if people are rows.
-// find_run(text): the whole id of a run. Errors of ReadMatrixFile and find_run;
-// INVALID_ARGUMENT "mtx-malformed", "prior-negative", "prior-too-large".
+// Reads the files as LoadTable does, with the names of features that they have.
+// find_run(text): the whole id of a run. Errors of LoadTable and
+// find_run; INVALID_ARGUMENT "prior-shape-invalid", "prior-too-large".
 absl::StatusOr<std::vector<PriorToSend>> ReadPriors(
     const PriorFlags& flags,
     const std::function<absl::StatusOr<std::string>(const std::string&)>&

@@ -85,6 +85,7 @@ class DictionaryReader {
       if (error != std::errc())
         return Malformed("its shape is not made of integers");
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      if (text_.starts_with('L')) text_.remove_prefix(1);  // of Python 2
       shape->push_back(extent);
       if (!Take(',') && !At(')')) return Malformed("its shape lacks a comma");
     }
@@ -107,7 +108,7 @@ class DictionaryReader {
   }
 
   absl::StatusOr<std::string> ReadString() {
-    SkipBlanks();
+    if (At('u') || At('b')) text_.remove_prefix(1);  // u'descr' of Python 2
     if (text_.empty() || (text_[0] != '\'' && text_[0] != '"')) {
       return Malformed("its header lacks a quoted word");
     }

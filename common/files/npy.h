@@ -25,7 +25,8 @@ std::string NpyHeaderBytes(const NpyHeader& header);
 
 // From the first bytes of a file (all of it, or at least 64 KiB).
 // INVALID_ARGUMENT "npy-malformed" with what is wrong. Pickled objects,
-// structured types and more than two dimensions are refused.
+// structured types and more than two dimensions are refused. Python 2 wrote
+// shapes as (6L, 4L).
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view beginning);
 
 }  // namespace dpnmf

@@ -12,10 +12,11 @@ namespace dpnmf {
 namespace {
 
 // values: rows x columns, row-major. Squares of 32 x 32 stay in cache.
-std::vector<float> Transposed(const std::vector<float>& values,
+template <typename Entry>
+std::vector<Entry> Transposed(const std::vector<Entry>& values,
                               std::uint64_t rows, std::uint64_t columns) {
   constexpr std::uint64_t kBlock = 32;
-  std::vector<float> result(values.size());
+  std::vector<Entry> result(values.size());
   for (std::uint64_t i0 = 0; i0 < rows; i0 += kBlock) {
     for (std::uint64_t j0 = 0; j0 < columns; j0 += kBlock) {
       for (std::uint64_t i = i0; i < std::min(rows, i0 + kBlock); ++i) {
@@ -68,17 +69,32 @@ absl::Status SortColumn(const InputFile& input, std::span<SparseEntry> column) {
                                      "; keep one of them"));
 }
 
-}  // namespace
-
-LoadedMatrix DenseOfRows(std::vector<float> values, std::uint64_t rows,
-                         std::uint64_t columns, bool users_are_rows) {
+// Sets matrix.*entries.
+template <typename Entry>
+LoadedMatrix Dense(std::vector<Entry> LoadedMatrix::*entries,
+                   std::vector<Entry> values, std::uint64_t rows,
+                   std::uint64_t columns, bool users_are_rows) {
   LoadedMatrix matrix;
   matrix.features = users_are_rows ? columns : rows;
   matrix.users = users_are_rows ? rows : columns;
   // A row of the file is a column of V: row-major is column-major already.
-  matrix.values =
+  matrix.*entries =
       users_are_rows ? std::move(values) : Transposed(values, rows, columns);
   return matrix;
+}
+
+}  // namespace
+
+LoadedMatrix DenseOfRows(std::vector<float> values, std::uint64_t rows,
+                         std::uint64_t columns, bool users_are_rows) {
+  return Dense(&LoadedMatrix::values, std::move(values), rows, columns,
+               users_are_rows);
+}
+
+LoadedMatrix DenseOfRows(std::vector<double> numbers, std::uint64_t rows,
+                         std::uint64_t columns, bool users_are_rows) {
+  return Dense(&LoadedMatrix::numbers, std::move(numbers), rows, columns,
+               users_are_rows);
 }
 
 std::uint32_t LineForMessages(const InputFile& input) {

@@ -17,6 +17,9 @@ inline constexpr std::uint64_t kLargestExtent = 100'000'000;
 // values: rows * columns, row after row (row-major).
 LoadedMatrix DenseOfRows(std::vector<float> values, std::uint64_t rows,
                          std::uint64_t columns, bool users_are_rows);
+// The same of a table (LoadTable).
+LoadedMatrix DenseOfRows(std::vector<double> numbers, std::uint64_t rows,
+                         std::uint64_t columns, bool users_are_rows);
 
 struct SparseEntry {
   std::int32_t feature = 0;  // both from 0

@@ -71,6 +71,18 @@ const InputFormat* FormatOfSignature(std::string_view beginning) {
   return nullptr;
 }
 
+// By the end of the file's name; null if it does not tell the format.
+const InputFormat* FormatOfName(const InputFile& input) {
+  std::string name = absl::AsciiStrToLower(input.path());
+  if (absl::EndsWith(name, ".gz")) name.resize(name.size() - 3);
+  for (const InputFormat* format : InputFormats().rows()) {
+    if (!format->extension.empty() &&
+        absl::EndsWith(name, View(format->extension)))
+      return format;
+  }
+  return nullptr;
+}
+
 absl::Status RefuseEmpty(const InputFile& input) {
   return input.RefuseAt("input-empty", 0, 0, "the file is empty; give another");
 }
@@ -117,13 +129,7 @@ absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
         "--input, with --items FILE, --rating-range LOW,HIGH and --users-count "
         "N; or say with --format-in what else the lines are");
   }
-  std::string name = absl::AsciiStrToLower(input->path());
-  if (absl::EndsWith(name, ".gz")) name.resize(name.size() - 3);
-  for (const InputFormat* format : InputFormats().rows()) {
-    if (!format->extension.empty() &&
-        absl::EndsWith(name, View(format->extension)))
-      return format;
-  }
+  if (const InputFormat* const named_so = FormatOfName(*input)) return named_so;
   if (beginning.empty()) return RefuseEmpty(*input);
   return FormatOfText(*input, first_line);
 }
@@ -133,6 +139,7 @@ absl::StatusOr<const InputFormat*> DetectMatrixFormat(InputFile* input) {
                          input->Peek(kBeginning));
   if (const InputFormat* const signed_so = FormatOfSignature(beginning))
     return signed_so;
+  if (const InputFormat* const named_so = FormatOfName(*input)) return named_so;
   if (beginning.empty()) return RefuseEmpty(*input);
   return FormatOfSeparator(GuessSeparator(FirstLine(beginning)));
 }

@@ -39,9 +39,8 @@ const NameTable<InputFormat>& InputFormats();
 // By the first bytes, else by the name, else by the first line's separators.
 // INVALID_ARGUMENT "input-ambiguous", "input-empty", "input-ratings".
 absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input);
-// The same where the file is known to be a matrix and its name says nothing:
-// lines of three or four fields are people's too. INVALID_ARGUMENT
-// "input-empty".
+// The same where the file is known to be a matrix: lines of three or four
+// fields are people's too. INVALID_ARGUMENT "input-empty".
 absl::StatusOr<const InputFormat*> DetectMatrixFormat(InputFile* input);
 
 }  // namespace dpnmf

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/view.h"
 #include "common/files/input_file.h"
+#include "common/files/match_names.h"
 #include "common/tables/formats.h"
 
 namespace dpnmf {
@@ -68,6 +69,85 @@ absl::Status CheckFieldOptions(const InputFile& input,
   return absl::OkStatus();
 }
 
+absl::Status CheckFeaturesOfTable(const InputFile& input,
+                                  const LoadedMatrix& table,
+                                  std::uint64_t features) {
+  if (table.features == features) return absl::OkStatus();
+  return input.RefuseAt(
+      "features-mismatch", 0, 0,
+      absl::StrCat("it has ", table.features, " features, not ", features,
+                   "; give the same features in the same order, without "
+                   "columns of ids, and check --users"));
+}
+
+// The rows of a table in the order of the features that are known.
+absl::Status PlaceFeatures(const InputFile& input,
+                           const std::vector<std::string>& known,
+                           LoadedMatrix* table) {
+  const std::vector<std::string>& names = table->feature_names;
+  NameMatch match = MatchNames(known, names);
+  const auto refuse = [&](std::string_view problem) {
+    return input.RefuseAt("features-mismatch", 0, 0, problem);
+  };
+  if (match.found == 0) return refuse(NoNameFound(known, names));
+  std::vector<std::string> missing;
+  std::unordered_set<std::string_view> chosen;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (match.places[i] < 0) {
+      missing.push_back(known[i]);
+    } else {
+      chosen.insert(names[static_cast<std::size_t>(match.places[i])]);
+    }
+  }
+  if (!missing.empty()) {
+    return refuse(
+        absl::StrCat("it lacks ", ExamplesOf(missing), ", and has ",
+                     match.found, " of the ", known.size(),
+                     " features; add what is missing, or remove the names and "
+                     "give the features in order"));
+  }
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (!chosen.contains(name)) {
+      table->left_out.push_back(name);
+    } else if (!seen.insert(name).second) {
+      return refuse(absl::StrCat("it has ", Quoted(name),
+                                 " twice; give each feature once"));
+    }
+  }
+  std::vector<double> placed(known.size() * table->users);
+  for (std::uint64_t n = 0; n < table->users; ++n)
+    for (std::size_t i = 0; i < known.size(); ++i)
+      placed[n * known.size() + i] =
+          table->numbers[n * table->features +
+                         static_cast<std::uint64_t>(match.places[i])];
+  table->numbers = std::move(placed);
+  table->features = known.size();
+  table->feature_names = known;
+  table->respelled = std::move(match.respelled);
+  return absl::OkStatus();
+}
+
+// A refusal of a table, in which no flag of an import is advised: the programs
+// that read tables have none of them.
+absl::Status WithoutFlags(const absl::Status& refused) {
+  std::string sentence(refused.message());
+  for (const char* flag :
+       {"--header", "--label-columns", "--columns", "--delimiter",
+        "--format-in", "--array", "--id-column", "--decimal"}) {
+    const std::size_t at = sentence.find(flag);
+    if (at == sentence.npos) continue;
+    const std::size_t advice = sentence.rfind("; ", at);
+    if (advice != sentence.npos) sentence.resize(advice);
+  }
+  if (sentence.size() == refused.message().size()) return refused;
+  return Refusal(
+      refused.code(), ReasonCode(refused),
+      absl::StrCat(sentence,
+                   "; write it as .npy, or as .csv with commas between the "
+                   "fields and one line of names above the numbers."));
+}
+
 }  // namespace
 
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name) {
@@ -119,6 +199,34 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                          format->read(input.get(), users_are_rows, options));
   DPNMF_RETURN_IF_ERROR(CheckDeclaredShape(*input, matrix, options));
   return matrix;
+}
+
+absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
+                                       bool users_are_rows,
+                                       const TableOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
+                         InputFile::Open(path));
+  DPNMF_ASSIGN_OR_RETURN(const MatrixFormat format,
+                         DetectMatrixFormat(input.get()));
+  LoadOptions load;
+  load.table = &options;
+  absl::StatusOr<LoadedMatrix> table =
+      format->read(input.get(), users_are_rows, load);
+  if (!table.ok()) return WithoutFlags(table.status());
+  if (!options.feature_names.empty() && !table->feature_names.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        PlaceFeatures(*input, options.feature_names, &*table));
+  } else if (!users_are_rows &&
+             MatchNames(options.feature_names, table->ids).found > 0) {
+    return input->RefuseAt(
+        "features-mismatch", 0, 0,
+        "its columns have names of features; give --users rows");
+  }
+  if (options.features.has_value()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckFeaturesOfTable(*input, *table, *options.features));
+  }
+  return table;
 }
 
 }  // namespace dpnmf

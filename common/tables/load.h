@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/files/input_file.h"
-#include "common/files/refused_lines.h"
+#include "common/tables/refused_lines.h"
 
 namespace dpnmf {
 
@@ -66,8 +66,24 @@ struct LoadedMatrix {
   std::vector<std::int32_t> labels;
   // Private.
   LinesOfPeople lines;
-  // LoadOptions::names_from_header: D names.
+  // LoadOptions::names_from_header: D names. LoadTable: D names, or none if the
+  // file has none.
   std::vector<std::string> feature_names;
+  // LoadTable, in the place of `values`: D * N numbers, column-major.
+  std::vector<double> numbers;
+  // LoadTable: names of the file that are none of the features', and features
+  // that it spells differently (NameMatch).
+  std::vector<std::string> left_out, respelled;
+};
+
+// A file that is no V to import: people who stay here, parts, a second moment.
+struct TableOptions {
+  bool negative = false;  // negative numbers are numbers
+  // Names of the features, in order; empty: not known. If the file has names
+  // too, its features are found by them (MatchNames): all must be there
+  // ("features-mismatch"), and others are left out.
+  std::vector<std::string> feature_names = {};
+  std::optional<std::uint64_t> features = {};  // D, if it is known
 };
 
 struct LoadOptions {
@@ -114,6 +130,9 @@ struct LoadOptions {
   // each user, one of `classes`. It is no entry and no column of labels.
   std::optional<int> class_column;
   std::vector<std::string> classes;
+  // Set by LoadTable: numbers and names in the place of entries. Outlives the
+  // call.
+  const TableOptions* table = nullptr;
   // Declared number of columns. Triples: users without a triple are zero
   // columns at the end and more users are refused. Other formats: must be N.
   std::optional<std::uint64_t> users_count;
@@ -144,6 +163,15 @@ struct LoadOptions {
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});
+
+// Reads a table in double precision, with the names that it has: those of
+// features, and the `ids` of people, stand in a header, in leading columns of
+// labels, or in a column of a name that ids usually have. Lines of three or
+// four fields are rows of a matrix. Errors of LoadMatrix; no sentence advises a
+// flag of an import.
+absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
+                                       bool users_are_rows,
+                                       const TableOptions& options = {});
 
 }  // namespace dpnmf
 

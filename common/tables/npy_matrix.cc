@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -31,6 +33,20 @@ double EntryOf(const std::byte* bytes, bool swap) {
   return static_cast<double>(std::bit_cast<T>(copy));
 }
 
+// IEEE 754 binary16: a sign, 5 bits of the exponent, 10 of the fraction.
+double HalfOf(const std::byte* bytes, bool swap) {
+  const auto bits = static_cast<unsigned>(EntryOf<std::uint16_t>(bytes, swap));
+  const int exponent = static_cast<int>(bits >> 10 & 0x1f);
+  const unsigned fraction = bits & 0x3ff;
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 0x1f) {
+    using Limits = std::numeric_limits<double>;
+    return sign * (fraction == 0 ? Limits::infinity() : Limits::quiet_NaN());
+  }
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(fraction + 0x400, exponent - 25);
+}
+
 struct EntryType {
   std::string_view name;  // without the byte order
   std::size_t size;
@@ -43,7 +59,7 @@ constexpr EntryType kEntryTypes[] = {
     {"i2", 2, EntryOf<std::int16_t>}, {"u4", 4, EntryOf<std::uint32_t>},
     {"i4", 4, EntryOf<std::int32_t>}, {"u8", 8, EntryOf<std::uint64_t>},
     {"i8", 8, EntryOf<std::int64_t>}, {"f4", 4, EntryOf<float>},
-    {"f8", 8, EntryOf<double>},
+    {"f8", 8, EntryOf<double>},       {"f2", 2, HalfOf},
 };
 
 const EntryType* EntryTypeOf(std::string_view dtype) {
@@ -155,6 +171,15 @@ absl::StatusOr<std::vector<Entry>> ReadEntries(InputFile* input,
   return values;
 }
 
+absl::StatusOr<std::vector<double>> ReadNumbers(InputFile* input,
+                                                const NpyHeader& header,
+                                                bool refuse_negative) {
+  return ReadEntries<double>(input, header,
+                             [refuse_negative](double value, double* entry) {
+                               return ToNumber(value, refuse_negative, entry);
+                             });
+}
+
 // The member `name`.npy; the only one if `name` is empty.
 absl::StatusOr<const ZipMember*> ArrayOf(const InputFile& input,
                                          const std::vector<ZipMember>& members,
@@ -195,20 +220,28 @@ absl::StatusOr<const ZipMember*> ArrayOf(const InputFile& input,
 }  // namespace
 
 absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
-                                           bool users_are_rows) {
+                                           bool users_are_rows,
+                                           const LoadOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const NpyHeader header, ReadHeader(input));
-  DPNMF_ASSIGN_OR_RETURN(std::vector<float> values,
-                         ReadEntries<float>(input, header, ToEntry));
   // Fortran order is the row-major order of the transpose.
   const bool transposed = header.fortran_order;
-  return DenseOfRows(std::move(values), header.shape[transposed ? 1 : 0],
-                     header.shape[transposed ? 0 : 1],
+  const std::uint64_t rows = header.shape[transposed ? 1 : 0];
+  const std::uint64_t columns = header.shape[transposed ? 0 : 1];
+  if (options.table == nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(std::vector<float> values,
+                           ReadEntries<float>(input, header, ToEntry));
+    return DenseOfRows(std::move(values), rows, columns,
+                       users_are_rows != transposed);
+  }
+  DPNMF_ASSIGN_OR_RETURN(std::vector<double> numbers,
+                         ReadNumbers(input, header, !options.table->negative));
+  return DenseOfRows(std::move(numbers), rows, columns,
                      users_are_rows != transposed);
 }
 
 absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
-                                           const std::string& name,
-                                           bool users_are_rows) {
+                                           bool users_are_rows,
+                                           const LoadOptions& options) {
   DPNMF_RETURN_IF_ERROR(input->Peek(1).status());
   if (input->IsCompressed()) {
     return input->RefuseAt("input-malformed", 0, 0,
@@ -218,10 +251,10 @@ absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
   DPNMF_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
                          ReadZipDirectory(input->place(), input->path()));
   DPNMF_ASSIGN_OR_RETURN(const ZipMember* const member,
-                         ArrayOf(*input, members, name));
+                         ArrayOf(*input, members, options.array));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> array,
                          input->OpenMember(*member));
-  return ReadNpyMatrix(array.get(), users_are_rows);
+  return ReadNpyMatrix(array.get(), users_are_rows, options);
 }
 
 absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
@@ -231,12 +264,8 @@ absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
   numbers.rows = header.shape[0];
   numbers.columns = header.shape[1];
   numbers.fortran_order = header.fortran_order;
-  DPNMF_ASSIGN_OR_RETURN(
-      numbers.values,
-      ReadEntries<double>(input, header,
-                          [refuse_negative](double value, double* entry) {
-                            return ToNumber(value, refuse_negative, entry);
-                          }));
+  DPNMF_ASSIGN_OR_RETURN(numbers.values,
+                         ReadNumbers(input, header, refuse_negative));
   return numbers;
 }
 

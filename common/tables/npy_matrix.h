@@ -1,5 +1,5 @@
 // NumPy .npy files, and arrays of .npz files, of two dimensions: booleans,
-// integers of 1 to 8 bytes, floats of 4 and 8 bytes, either byte order, C or
+// integers of 1 to 8 bytes, floats of 2, 4 and 8 bytes, either byte order, C or
 // Fortran order.
 #ifndef DPNMF_COMMON_TABLES_NPY_MATRIX_H_
 #define DPNMF_COMMON_TABLES_NPY_MATRIX_H_
@@ -15,12 +15,13 @@
 namespace dpnmf {
 
 absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
-                                           bool users_are_rows);
+                                           bool users_are_rows,
+                                           const LoadOptions& options);
 
-// The array `name` of an .npz file; empty: its only array.
+// The array options.array of an .npz file; empty: its only array.
 absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
-                                           const std::string& name,
-                                           bool users_are_rows);
+                                           bool users_are_rows,
+                                           const LoadOptions& options);
 
 // The numbers as the file has them, in double precision.
 struct NpyNumbers {

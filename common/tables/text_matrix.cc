@@ -16,6 +16,7 @@
 #include "common/base/view.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
+#include "common/files/match_names.h"
 #include "common/tables/assemble.h"
 #include "common/tables/label_guess.h"
 
@@ -93,6 +94,7 @@ class TextMatrixReader {
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     DPNMF_RETURN_IF_ERROR(CheckIds());
     NoteNames();
+    if (options_.table != nullptr) return TakeTable();
     LoadedMatrix matrix =
         DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
     matrix.ids = std::move(ids_);
@@ -103,6 +105,99 @@ class TextMatrixReader {
   }
 
  private:
+  // LoadTable: the numbers, with the names above and in front.
+  LoadedMatrix TakeTable() {
+    LoadedMatrix table = DenseOfRows(std::move(numbers_), rows_,
+                                     entries_.size(), users_are_rows_);
+    std::vector<std::string> above = HeaderOfEntries();
+    (users_are_rows_ ? table.ids : table.feature_names) = NamesInFront();
+    (users_are_rows_ ? table.feature_names : table.ids) = std::move(above);
+    if (!users_are_rows_ || entries_.size() + in_front_.size() == width_)
+      return table;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (!header_[i].empty() &&
+          !std::binary_search(entries_.begin(), entries_.end(), i) &&
+          std::find(in_front_.begin(), in_front_.end(), i) == in_front_.end())
+        table.left_out.emplace_back(TrimBlanks(header_[i]));
+    }
+    return table;
+  }
+
+  // A name for each row: from the column of labels in which the most features
+  // are found, or no name stands twice; else from all columns together.
+  std::vector<std::string> NamesInFront() {
+    std::size_t most = 0;
+    std::vector<std::string>* best = nullptr;
+    for (std::vector<std::string>& names : labels_in_front_) {
+      const std::size_t found =
+          MatchNames(options_.table->feature_names, names).found;
+      const std::unordered_set<std::string_view> different(names.begin(),
+                                                           names.end());
+      if (found > most || (best == nullptr && different.size() == rows_))
+        best = &names;
+      most = std::max(most, found);
+    }
+    if (best != nullptr) return std::move(*best);
+    std::vector<std::string> joined(in_front_.empty() ? 0 : rows_);
+    for (const std::vector<std::string>& names : labels_in_front_)
+      for (std::size_t i = 0; i < names.size(); ++i)
+        absl::StrAppend(&joined[i], joined[i].empty() ? "" : " ", names[i]);
+    return joined;
+  }
+
+  // The columns of a table that are entries, and those that name its rows.
+  absl::Status FixTable() {
+    // The separator is another one.
+    if (label_columns_ >= width_) return absl::OkStatus();
+    if (!guessed_) words_only_ = 0;  // the header tells labels
+    const auto id = FindNamesByHeader(header_);
+    if (users_are_rows_ && !header_.empty() &&
+        !options_.table->feature_names.empty())
+      DPNMF_RETURN_IF_ERROR(ChooseFeatures());
+    if (entries_.empty()) {
+      // A column of numbers that the header calls an id, before all features.
+      if (id == 0u && label_columns_ == 0 &&
+          options_.table->features == width_ - 1)
+        label_columns_ = 1;
+      for (std::size_t i = label_columns_; i < width_; ++i)
+        entries_.push_back(i);
+    }
+    const auto is_label = [&](std::size_t i) {
+      return !std::binary_search(entries_.begin(), entries_.end(), i);
+    };
+    if (!users_are_rows_) {
+      for (std::size_t i = 0; i < label_columns_; ++i) in_front_.push_back(i);
+    } else if (id.has_value() && is_label(*id)) {
+      in_front_.push_back(*id);
+    } else if (label_columns_ > 0 && is_label(0)) {
+      in_front_.push_back(0);
+    }
+    labels_in_front_.resize(in_front_.size());
+    return absl::OkStatus();
+  }
+
+  // The columns whose names are those of features that are known.
+  absl::Status ChooseFeatures() {
+    std::vector<std::string> above;
+    for (const std::string& field : header_)
+      above.emplace_back(TrimBlanks(field));
+    std::unordered_set<std::string_view> chosen;
+    for (const std::ptrdiff_t place :
+         MatchNames(options_.table->feature_names, above).places)
+      if (place >= 0) chosen.insert(above[static_cast<std::size_t>(place)]);
+    if (chosen.empty()) {
+      above.erase(above.begin(),
+                  above.begin() + static_cast<std::ptrdiff_t>(label_columns_));
+      return input_.RefuseAt("features-mismatch", 0, 0,
+                             NoNameFound(options_.table->feature_names, above));
+    }
+    words_only_ = 0;
+    guessed_ = false;
+    for (std::size_t i = 0; i < above.size(); ++i)
+      if (chosen.contains(above[i])) entries_.push_back(i);
+    return absl::OkStatus();
+  }
+
   // Splits the next line that is not empty; empty lines may stand only at the
   // end of the file.
   absl::StatusOr<bool> NextRow() {
@@ -123,7 +218,11 @@ class TextMatrixReader {
       }
       if (AddPlainRow(line)) continue;
       if (SplitFields(line, separator_, &fields_)) {
-        if (width_ == 0) first_line_.assign(fields_.begin(), fields_.end());
+        if (width_ == 0) {
+          first_line_.clear();
+          for (const std::string_view field : fields_)
+            first_line_.push_back(FieldText(line, field));
+        }
         DPNMF_RETURN_IF_ERROR(TakeClass(line));
         line_ = line;
         return true;
@@ -270,7 +369,9 @@ class TextMatrixReader {
     const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
     const auto numbers = std::count_if(begin, fields_.end(), IsNumber);
     if (numbers == fields_.end() - begin) {
-      if (!CountsFromZero(begin, fields_.end())) return false;
+      // A table of D rows does not become one of D + 1 without being refused.
+      const bool is_counted = options_.table != nullptr && !users_are_rows_;
+      if (is_counted || !CountsFromZero(begin, fields_.end())) return false;
       return input_.Refuse(
           "input-ambiguous", FieldNumber(labels),
           absl::StrCat("the first line is 0 to ", numbers - 1,
@@ -341,6 +442,8 @@ class TextMatrixReader {
       if (options_.class_column.has_value())
         header_.erase(header_.begin() + *options_.class_column - 1);
       while (named < header_.size() && header_[named].empty()) ++named;
+      // The names of the features in a file of `dpnmf model`.
+      if (named == 0 && !users_are_rows_ && header_[0] == "feature") named = 1;
     }
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
@@ -358,7 +461,11 @@ class TextMatrixReader {
                        "field ",
                        *options_.id_column, "; correct --id-column"));
     }
-    if (!options_.columns.empty()) return ChooseColumns();
+    if (options_.table != nullptr) {
+      DPNMF_RETURN_IF_ERROR(FixTable());
+    } else if (!options_.columns.empty()) {
+      return ChooseColumns();
+    }
     if (options_.id_column.has_value() && IdIndex() >= label_columns_) {
       return input_.RefuseAt(
           "id-column-out-of-range", 0, 0,
@@ -367,11 +474,14 @@ class TextMatrixReader {
                        "labels; leave --label-columns out, or name the entries "
                        "with --columns"));
     }
-    for (std::size_t i = label_columns_; i < width_; ++i) entries_.push_back(i);
-    plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
-             !options_.id_column.has_value();
-    KeepLines();
-    if (label_columns_ < width_) return absl::OkStatus();
+    if (options_.table == nullptr) {
+      for (std::size_t i = label_columns_; i < width_; ++i)
+        entries_.push_back(i);
+      plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
+               !options_.id_column.has_value();
+      KeepLines();
+    }
+    if (!entries_.empty()) return absl::OkStatus();
     return input_.Refuse(
         "input-not-a-number", 1,
         absl::StrCat("the line has no number after its labels (first field ",
@@ -486,13 +596,27 @@ class TextMatrixReader {
                                     "the id is empty; give every person one"));
       }
     }
+    for (std::size_t k = 0; k < in_front_.size(); ++k) {
+      labels_in_front_[k].emplace_back(
+          TrimBlanks(FieldText(line_, fields_[in_front_[k]])));
+    }
     for (const std::size_t i : entries_) {
       float entry = 0;
-      if (const auto problem = ParseEntry(fields_[i], &entry)) {
+      double number = 0;
+      const auto problem =
+          options_.table != nullptr
+              ? ParseNumber(fields_[i], !options_.table->negative, &number)
+              : ParseEntry(fields_[i], &entry);
+      if (problem.has_value()) {
         refused_.Note(
             input_.Refuse(problem->code, FieldNumber(i), problem->sentence));
       }
-      if (!refused_.any()) values_.push_back(entry);
+      if (refused_.any()) continue;
+      if (options_.table != nullptr) {
+        numbers_.push_back(number);
+      } else {
+        values_.push_back(entry);
+      }
     }
     ++rows_;
     KeepLine();
@@ -537,7 +661,8 @@ class TextMatrixReader {
   // features there are: which one it is does not matter, and no person's data
   // decide it (docs/reference/privacy.md). One row alone would.
   absl::Status CheckLabelsOf(bool users_are_rows) const {
-    if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
+    if (!users_are_rows || !guessed_ || rows_ > 1 || options_.table != nullptr)
+      return absl::OkStatus();
     return input_.Refuse("input-ambiguous", 1,
                          "the file has only one row, which would determine the "
                          "number of features; give --label-columns K");
@@ -596,7 +721,9 @@ class TextMatrixReader {
   // A column that the header calls an id is not read as data on a guess. The
   // header is nobody's row, so no person decides this.
   absl::Status CheckHeaderOfEntries() const {
-    if (LayoutIsDeclared()) return absl::OkStatus();
+    // Names or the number of features tell the ids of a table in rows.
+    if (LayoutIsDeclared() || (options_.table != nullptr && users_are_rows_))
+      return absl::OkStatus();
     const std::vector<std::string> header = HeaderOfEntries();
     const auto names = FindNamesByHeader(header);
     if (!names.has_value()) return absl::OkStatus();
@@ -642,8 +769,13 @@ class TextMatrixReader {
   bool guessed_ = false;              // a word decided label_columns_
   std::vector<std::size_t> entries_;  // the fields that are entries, ascending
   std::vector<float> values_;         // row after row
-  std::vector<std::string> ids_;      // of the rows, if there is an id column
-  std::string class_;                 // of the current line
+  // LoadTable: row after row; the fields that name the rows, and their texts,
+  // one list a field.
+  std::vector<double> numbers_;
+  std::vector<std::size_t> in_front_;
+  std::vector<std::vector<std::string>> labels_in_front_;
+  std::vector<std::string> ids_;  // of the rows, if there is an id column
+  std::string class_;             // of the current line
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
   bool users_are_rows_ = true;

@@ -20,24 +20,6 @@ constexpr std::string_view kDictionaryPrefix = "dictionary:";
 constexpr std::string_view kMomentPrefix = "moment:";
 constexpr std::string_view kGraphPrefix = "graph:";
 
-MatrixXd DenseOf(const LoadedMatrix& matrix) {
-  const auto rows = static_cast<Index>(matrix.features);
-  const auto columns = static_cast<Index>(matrix.users);
-  if (!matrix.sparse) {
-    return Eigen::Map<const Eigen::MatrixXf>(matrix.values.data(), rows,
-                                             columns)
-        .cast<double>();
-  }
-  MatrixXd dense = MatrixXd::Zero(rows, columns);
-  for (Index n = 0; n < columns; ++n) {
-    const auto column = static_cast<std::size_t>(n);
-    for (auto at = static_cast<std::size_t>(matrix.indptr[column]);
-         at < static_cast<std::size_t>(matrix.indptr[column + 1]); ++at)
-      dense(matrix.indices[at], n) = static_cast<double>(matrix.values[at]);
-  }
-  return dense;
-}
-
 absl::StatusOr<Prior> LoadPrior(const std::string& text, bool users_are_rows,
                                 std::uint64_t features) {
   const bool is_dictionary = absl::StartsWith(text, kDictionaryPrefix.data());
@@ -46,18 +28,16 @@ absl::StatusOr<Prior> LoadPrior(const std::string& text, bool users_are_rows,
                                        : is_moment   ? kMomentPrefix.size()
                                                      : 0);
   DPNMF_ASSIGN_OR_RETURN(
-      const LoadedMatrix matrix,
-      LoadMatrix(path, users_are_rows && !is_dictionary && !is_moment));
-  if (matrix.features != features) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "features-mismatch",
-                   absl::StrCat("The prior '", path, "' has ", matrix.features,
-                                " features; the data has ", features, "."));
-  }
+      const LoadedMatrix table,
+      LoadTable(path, users_are_rows && !is_dictionary && !is_moment,
+                {.negative = is_moment, .features = features}));
   Prior prior;
   MatrixXd& entries = is_dictionary ? prior.dictionary
                       : is_moment   ? prior.moment
                                     : prior.columns;
-  entries = DenseOf(matrix);
+  entries = Eigen::Map<const MatrixXd>(table.numbers.data(),
+                                       static_cast<Index>(table.features),
+                                       static_cast<Index>(table.users));
   if (!is_moment) {
     for (auto column : entries.colwise())
       if (column.norm() > 0) column.normalize();

@@ -19,8 +19,7 @@ namespace dpnmf::curator::lab {
 // One prior a text, on all D features: "FILE" (columns of public people, which
 // are scaled to length 1 as those of V are), "dictionary:FILE" (D x L) or
 // "moment:FILE" (D x D). Any format that can be imported; people of the first
-// kind lie as those of V do. Errors of LoadMatrix, with the file's name;
-// INVALID_ARGUMENT "features-mismatch" and those of CheckPriors.
+// kind lie as those of V do. Errors of LoadTable and CheckPriors.
 absl::StatusOr<std::vector<Prior>> LoadPriors(
     const std::vector<std::string>& texts, bool users_are_rows,
     std::uint64_t features);

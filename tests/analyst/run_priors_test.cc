@@ -258,11 +258,19 @@ TEST(KeepPriors, MatchesFeaturesByName) {
   MatrixXd expected(3, 2);
   expected << 0.8, 0, 0, 0, 0.6, 0;
   EXPECT_LT((kept - expected).norm(), 1e-15);
+  EXPECT_EQ(
+      KeptColumns(SentOf(v1::PRIOR_KIND_COLUMNS, columns, {"C", "A", "x"}),
+                  {"a", "b", "c"}, 3),
+      kept);
   LearnerState state = StateOf(3);
-  EXPECT_EQ(ReasonCode(KeepPriors(
-                {SentOf(v1::PRIOR_KIND_COLUMNS, columns, {"x", "y", "z"})},
-                {.names = {"a", "b", "c"}}, std::nullopt, nullptr, &state)),
-            "prior-features-differ");
+  const absl::Status refused =
+      KeepPriors({SentOf(v1::PRIOR_KIND_COLUMNS, columns, {"x", "y", "z"})},
+                 {.names = {"a", "b", "c"}}, std::nullopt, nullptr, &state);
+  EXPECT_EQ(ReasonCode(refused), "prior-features-differ");
+  EXPECT_NE(refused.message().find("('x', 'y', 'z') is that of a feature "
+                                   "('a', 'b', 'c')"),
+            std::string::npos)
+      << refused;
   // Without names on both sides the numbers of features must agree.
   LearnerState larger = StateOf(4);
   EXPECT_EQ(ReasonCode(KeepPriors({SentOf(v1::PRIOR_KIND_COLUMNS, columns)},

@@ -116,16 +116,21 @@ TEST_F(CoherenceTest, FilesThatDoNotFitAreRefused) {
   EXPECT_EQ(code(flags), "flags-conflict");
   flags = Reference();
   flags.reference = directory_ + "/none";
-  EXPECT_EQ(code(flags), "file-not-found");
-  for (const char* text :
-       {"", "cat,dog\n", "%%MatrixMarket matrix array real general\n4 5\n",
-        "%%MatrixMarket matrix coordinate real general\n4 5 2\n1 1 1\n",
-        "%%MatrixMarket matrix coordinate real general\n4 5 1\n5 1 1\n",
-        "%%MatrixMarket matrix coordinate real general\n4 5 1\n1 0 1\n",
-        "%%MatrixMarket matrix coordinate real general\n4 5 1\n1 1 -1\n",
-        "%%MatrixMarket matrix coordinate real general\n4 5 1\n1 1\n"}) {
+  EXPECT_EQ(code(flags), "input-not-found");
+  const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
+  for (const auto& [text, wanted] :
+       std::vector<std::pair<std::string, const char*>>{
+           {"", "input-empty"},
+           {"cat,dog\n", "input-malformed"},
+           {"%%MatrixMarket matrix array real general\n4 5\n",
+            "input-malformed"},
+           {banner + "4 5 2\n1 1 1\n", "input-malformed"},
+           {banner + "4 5 1\n5 1 1\n", "input-out-of-range"},
+           {banner + "4 5 1\n1 0 1\n", "input-out-of-range"},
+           {banner + "4 5 1\n1 1 -1\n", "input-negative"},
+           {banner + "4 5 1\n1 1\n", "input-ragged"}}) {
     flags.reference = Write("bad.mtx", text);
-    EXPECT_EQ(code(flags), "mtx-malformed") << text;
+    EXPECT_EQ(code(flags), wanted) << text;
   }
   flags = CoherenceFlags();
   for (const char* text :

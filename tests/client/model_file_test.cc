@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/files/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -89,6 +88,32 @@ TEST_F(ModelFile, NpyAndCsvComeBackBitForBit) {
   const auto csv = ReadMatrixFile(Path("w.csv"));
   ASSERT_TRUE(csv.ok()) << csv.status();
   EXPECT_EQ(*csv, Sample());
+  // Numbers that no entry of V is: below 0, of the range of doubles alone, and
+  // a first line that counts from 0.
+  Eigen::MatrixXd numbers(2, 2);
+  numbers << 0, 1, -1e-300, 1.0 / 7;
+  for (const auto& [name, text] :
+       {std::pair("n.npy", NpyBytes(numbers)),
+        std::pair("n.csv", CsvText(numbers)),
+        std::pair("n.mtx", MatrixMarketText(numbers)),
+        std::pair("names.csv", CsvText(numbers, {.columns = NamesOfParts(2),
+                                                .rows = {"7", "5"}}))}) {
+    Put(name, text);
+    const auto read = ReadMatrixFile(Path(name));
+    ASSERT_TRUE(read.ok()) << name << ": " << read.status();
+    EXPECT_EQ(*read, numbers) << name;
+  }
+}
+
+TEST(ModelText, NamesStandAboveAndInFront) {
+  Eigen::MatrixXd numbers(2, 2);
+  numbers << 1, 2, 3, 4;
+  EXPECT_EQ(CsvText(numbers, {.columns = {"a", "b, \"c\""}}),
+            "a,\"b, \"\"c\"\"\"\n1,2\n3,4\n");
+  EXPECT_EQ(CsvText(numbers, {.columns = NamesOfParts(2),
+                              .rows = {"", "x,y"},
+                              .corner = "person"}),
+            "person,part_1,part_2\n,1,2\n\"x,y\",3,4\n");
 }
 
 TEST_F(ModelFile, CompressedFilesAreReadByTheNameInFrontOfGz) {
@@ -121,55 +146,6 @@ TEST_F(ModelFile, ACompressedFileThatIsCutOffIsRefusedAndNotShortened) {
   }
 }
 
-TEST_F(ModelFile, WholeNumbersOfNumpyAreRead) {
-  const auto with = [&](const std::string& type, const std::string& data) {
-    NpyHeader header;
-    header.dtype = type;
-    header.shape = {1, 2};
-    Put("w.npy", NpyHeaderBytes(header) + data);
-    return ReadMatrixFile(Path("w.npy"));
-  };
-  Eigen::MatrixXd expected(1, 2);
-  expected << 1, 2;
-  using std::string_literals::operator""s;
-  const std::pair<const char*, std::string> files[] = {
-      {"<i8", "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"s},
-      {"<u4", "\1\0\0\0\2\0\0\0"s},
-      {"<i2", "\1\0\2\0"s},
-      {"|u1", "\1\2"s}};
-  for (const auto& [type, data] : files) {
-    const auto read = with(type, data);
-    ASSERT_TRUE(read.ok()) << type << ": " << read.status();
-    EXPECT_EQ(*read, expected) << type;
-  }
-  EXPECT_EQ(ReasonCode(with("<c8", std::string(16, '\0')).status()),
-            "npy-malformed");
-}
-
-TEST_F(ModelFile, NamesOfRowsAndColumnsComeWithTheEntries) {
-  struct Case {
-    const char* text;
-    std::vector<std::string> columns, rows;
-  };
-  const std::vector<std::string> none;
-  const Case cases[] = {
-      {"1,2\n3,4\n", none, none},
-      {"a,b\n1,2\n", {"a", "b"}, none},
-      {"\xEF\xBB\xBF\"a, b\",c\r\n1,2\r\n", {"a, b", "c"}, none},
-      {"feature,part_1\nx,1\n\"y, z\",2\n", {"part_1"}, {"x", "y, z"}},
-      // A table with the index column that pandas writes.
-      {",a,b\n0,1,2\n1,3,4\n", {"a", "b"}, {"0", "1"}},
-      {"person,a\nann,1\nbob,2\n", {"a"}, {"ann", "bob"}}};
-  for (const Case& one : cases) {
-    Put("w.csv", one.text);
-    const auto file = ReadMatrixAndNames(Path("w.csv"));
-    ASSERT_TRUE(file.ok()) << one.text << file.status();
-    EXPECT_EQ(file->column_names, one.columns) << one.text;
-    EXPECT_EQ(file->row_names, one.rows) << one.text;
-    EXPECT_GE(file->entries(0, 0), 1) << one.text;
-  }
-}
-
 TEST_F(ModelFile, RefusesWhatItCannotRead) {
   const std::string npy = NpyBytes(Sample());
   Put("short.npy", npy.substr(0, npy.size() - 1));
@@ -178,20 +154,18 @@ TEST_F(ModelFile, RefusesWhatItCannotRead) {
   Put("ragged.csv", "1,2\n3\n");
   Put("word.csv", "1,two\n");
   Put("empty.csv", "\n");
-  Put("w.txt", "1");
   const auto code = [&](const char* name) {
     return ReasonCode(ReadMatrixFile(Path(name)).status());
   };
-  EXPECT_EQ(code("short.npy"), "npy-malformed");
-  EXPECT_EQ(code("long.npy"), "npy-malformed");
-  EXPECT_EQ(code("none.npy"), "npy-malformed");
-  EXPECT_EQ(code("ragged.csv"), "csv-malformed");
-  EXPECT_EQ(code("word.csv"), "csv-malformed");
-  EXPECT_EQ(code("empty.csv"), "csv-malformed");
-  EXPECT_EQ(code("w.txt"), "file-type-unknown");
+  EXPECT_EQ(code("short.npy"), "input-malformed");
+  EXPECT_EQ(code("long.npy"), "input-malformed");
+  EXPECT_EQ(code("none.npy"), "input-malformed");
+  EXPECT_EQ(code("ragged.csv"), "input-ragged");
+  EXPECT_EQ(code("word.csv"), "input-ambiguous");
+  EXPECT_EQ(code("empty.csv"), "input-empty");
   Put("w.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n");
-  EXPECT_EQ(code("w.mtx"), "mtx-malformed");
-  EXPECT_EQ(code("absent.npy"), "file-not-found");
+  EXPECT_EQ(code("w.mtx"), "input-malformed");
+  EXPECT_EQ(code("absent.npy"), "input-not-found");
 }
 
 TEST_F(ModelFile, WritesAllAndLeavesNothingElse) {

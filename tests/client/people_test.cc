@@ -159,15 +159,16 @@ TEST_F(Program, TransformFindsFeaturesByName) {
   analyst().model_dataset = SampleDataset("digits");
   analyst().model_dataset->set_features(2);
   analyst().names = {"age", "size"};
-  const auto transform = [&](const std::string& text,
-                             std::vector<std::string> flags = {}) {
-    std::ofstream(Path("new.csv")) << text;
-    std::vector<std::string> arguments = {
-        "transform", "3f9a",        "--input",  Path("new.csv"),
-        "--output",  Path("H.npy"), "--format", "json"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    return Run(arguments);
-  };
+  const auto transform =
+      [&](const std::string& text,
+          std::vector<std::string> flags = {"--format", "json"}) {
+        std::ofstream(Path("new.csv")) << text;
+        std::vector<std::string> arguments = {"transform", "3f9a",
+                                              "--input",   Path("new.csv"),
+                                              "--output",  Path("H.npy")};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        return Run(arguments);
+      };
   Eigen::MatrixXd expected(2, 2);
   expected << 0, 1, 1, 0;
   // In another order, with ids and more than the run knows.
@@ -176,24 +177,80 @@ TEST_F(Program, TransformFindsFeaturesByName) {
   EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected);
   auto report = nlohmann::json::parse(out_.str());
   EXPECT_TRUE(report["by_name"]);
-  EXPECT_THAT(report["left_out"], ElementsAre("id", "weight"));
+  EXPECT_THAT(report["left_out"], ElementsAre("weight"));
   ASSERT_EQ(
       transform("feature,p1,p2\nsize,1,0\nage,0,1\n", {"--users", "columns"}),
       kExitOk)
       << err_.str();
   EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected);
-  // No name of the run: the order counts.
-  ASSERT_EQ(transform("alter,groesse\n0,1\n1,0\n"), kExitOk) << err_.str();
-  EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected);
-  report = nlohmann::json::parse(out_.str());
-  EXPECT_FALSE(report["by_name"]);
+  // In capitals, as R writes a table, with blanks, in another file of text.
+  for (const char* text :
+       {"SIZE,AGE\n1,0\n0,1\n", "\"size\",\"age\"\n\"p0\",1,0\n\"p1\",0,1\n",
+        " size , age\n1,0\n0,1\n"}) {
+    ASSERT_EQ(transform(text), kExitOk) << text << err_.str();
+    EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected) << text;
+    EXPECT_TRUE(nlohmann::json::parse(out_.str())["by_name"]) << text;
+  }
+  // The file has no names: the order counts, and the program says so.
+  ASSERT_EQ(transform("1,0\n0,3\n", {"--format", "text"}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(),
+              StartsWith("the file has no names: the 2 features of the file "
+                         "are taken in the run's order\n"));
+  EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), Eigen::MatrixXd::Identity(2, 2));
 
+  // No name of the run: never by position.
+  EXPECT_EQ(transform("alter,groesse\n0,1\n1,0\n"), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("'alter', 'groesse'"), HasSubstr("'age', 'size'"),
+                    HasSubstr("features-mismatch")));
   EXPECT_EQ(transform("age,weight\n1,2\n"), kExitUsage);
   EXPECT_THAT(err_.str(),
               AllOf(HasSubstr("'size'"), HasSubstr("features-mismatch")));
   EXPECT_EQ(transform("age,size,age\n1,2,3\n"), kExitUsage);
   EXPECT_THAT(err_.str(),
               AllOf(HasSubstr("twice"), HasSubstr("features-mismatch")));
+
+  ASSERT_EQ(transform("weight,Size,age\n9,1,0\n", {"--format", "text"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), StartsWith("2 of 2 features were found by name; "
+                                     "spelled differently: 'size (Size)'; left "
+                                     "out: 'weight'\n"));
+  analyst().names.clear();
+  ASSERT_EQ(transform("b,a\n0,1\n", {"--format", "text"}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), StartsWith("the run's features have no names: the 2 "
+                                     "features of the file are taken in the "
+                                     "run's order\n"));
+}
+
+TEST_F(Program, TransformWritesNamesOfPartsAndPeople) {
+  analyst().model = Eigen::MatrixXd::Identity(2, 2);
+  analyst().model_dataset = SampleDataset("digits");
+  analyst().model_dataset->set_features(2);
+  analyst().names = {"age", "size"};
+  const auto written = [&](const std::string& text, const char* users) {
+    std::ofstream(Path("new.csv")) << text;
+    EXPECT_EQ(Run({"transform", "3f9a", "--input", Path("new.csv"), "--output",
+                   Path("H.csv"), "--users", users}),
+              kExitOk)
+        << text << err_.str();
+    std::ifstream file(Path("H.csv"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(written("age,size\n0,1\n1,0\n", "rows"),
+            "part_1,part_2\n0,1\n1,0\n");
+  EXPECT_EQ(written("name,age,size\nann,0,1\n\"b, c\",1,0\n", "rows"),
+            "person,part_1,part_2\nann,0,1\n\"b, c\",1,0\n");
+  EXPECT_EQ(written("age,size,patient_id\n0,1,77\n1,0,88\n", "rows"),
+            "person,part_1,part_2\n77,0,1\n88,1,0\n");
+  EXPECT_EQ(written("\"age\",\"size\"\n\"p0\",0,1\n\"p1\",1,0\n", "rows"),
+            "person,part_1,part_2\np0,0,1\np1,1,0\n");
+  EXPECT_EQ(written("feature,ann,bob\nage,0,1\nsize,1,0\n", "columns"),
+            "part,ann,bob\npart_1,0,1\npart_2,1,0\n");
+  EXPECT_EQ(written("0,1,1\n1,0,0\n", "columns"),
+            "part,person_1,person_2,person_3\npart_1,0,1,1\npart_2,1,0,0\n");
 }
 
 TEST_F(Program, TransformTakesNoHeaderOfNumbersForAPerson) {
@@ -224,7 +281,7 @@ TEST_F(Program, TransformRefusesOtherFeaturesAndNegativeEntries) {
   EXPECT_THAT(err_.str(), HasSubstr("[features-mismatch]"));
   std::ofstream(Path("new.csv")) << "1,2,3,4,5,-6\n";
   EXPECT_EQ(transform(), kExitUsage);
-  EXPECT_THAT(err_.str(), AllOf(HasSubstr("Feature 6 of person 1"),
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("line 1, column 6"),
                                 HasSubstr("[input-negative]")));
   EXPECT_FALSE(std::filesystem::exists(Path("H.csv")));
 }

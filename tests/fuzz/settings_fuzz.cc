@@ -160,8 +160,15 @@ void FuzzConfiguration(const std::string& text, const OneFile& files) {
          "a configuration that is neither read nor refused in a sentence");
 }
 
+// A file of numbers is read as Matrix Market by its first word, whatever its
+// name.
+bool IsMatrixMarket(const std::string& text) {
+  return absl::StartsWithIgnoreCase(text, "%%MatrixMarket");
+}
+
 void FuzzDictionaryFile(const std::string& text, const OneFile& files,
                         const char* name) {
+  if (IsMatrixMarket(text)) return;
   const auto w = cli::ReadMatrixFile(files.Write(name, text));
   if (!Read(name, w)) return;
   Demand(static_cast<std::size_t>(w->size()) <= text.size(),
@@ -212,7 +219,7 @@ void FuzzPrior(const char* kind, const std::string& text,
       static_cast<std::uint8_t>(text.empty() ? '\0' : text.front());
   const std::string content =
       text.substr(std::min<std::size_t>(1, text.size()));
-  const bool is_mtx = choice % 3 == 2;
+  const bool is_mtx = choice % 3 == 2 || IsMatrixMarket(content);
   if (is_mtx && DeclaresMillions(content)) return;
   cli::PriorFlags flags;
   flags.users = (choice & 64) != 0 ? "rows" : "columns";

@@ -2,8 +2,9 @@
 // one); real, integer or pattern; general or symmetric. Programs also write the
 // fields double and unsigned-integer, and Fortran's exponents (1.0D+00).
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,20 +23,23 @@ namespace {
 
 class MatrixMarketReader {
  public:
-  explicit MatrixMarketReader(InputFile* input) : input_(*input) {}
+  MatrixMarketReader(InputFile* input, const LoadOptions& options)
+      : input_(*input), options_(options) {}
 
-  absl::StatusOr<LoadedMatrix> Read(
-      bool users_are_rows,
-      const std::function<void(const std::string& sentence)>& note) {
+  absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
     DPNMF_RETURN_IF_ERROR(ReadBanner());
     DPNMF_RETURN_IF_ERROR(ReadSizes());
-    if (symmetric_ && note) {
-      note(
+    if (options_.table != nullptr) {
+      return coordinate_ ? ReadTable(users_are_rows)
+                         : ReadArray<double>(users_are_rows);
+    }
+    if (symmetric_ && options_.note) {
+      options_.note(
           "The matrix is symmetric: an entry of two people counts in the "
           "columns of both, and a guarantee for one person covers one column");
     }
     return coordinate_ ? ReadCoordinates(users_are_rows)
-                       : ReadArray(users_are_rows);
+                       : ReadArray<float>(users_are_rows);
   }
 
  private:
@@ -184,15 +188,24 @@ class MatrixMarketReader {
                                       " is not in 1 to ", extent));
   }
 
-  absl::StatusOr<float> ReadValue(std::size_t field) const {
-    float entry = 0;
-    auto problem = ParseEntry(fields_[field], &entry);
+  std::optional<EntryProblem> Parse(std::string_view text, float* entry) const {
+    return ParseEntry(text, entry);
+  }
+  std::optional<EntryProblem> Parse(std::string_view text,
+                                    double* number) const {
+    return ParseNumber(text, !options_.table->negative, number);
+  }
+
+  template <typename Entry>
+  absl::StatusOr<Entry> ReadValue(std::size_t field) const {
+    Entry entry = 0;
+    auto problem = Parse(fields_[field], &entry);
     if (!problem.has_value()) return entry;
     std::string text(fields_[field]);
     const std::size_t exponent = text.find_first_of("dD");
     if (exponent != std::string::npos) text[exponent] = 'e';
     if (exponent != std::string::npos && IsNumber(text))
-      problem = ParseEntry(text, &entry);
+      problem = Parse(text, &entry);
     if (!problem.has_value()) return entry;
     return input_.Refuse(problem->code, field + 1, problem->sentence);
   }
@@ -204,7 +217,7 @@ class MatrixMarketReader {
       DPNMF_ASSIGN_OR_RETURN(const std::int32_t column, ReadIndex(1, columns_));
       float value = 1;
       if (!pattern_) {
-        DPNMF_ASSIGN_OR_RETURN(value, ReadValue(2));
+        DPNMF_ASSIGN_OR_RETURN(value, ReadValue<float>(2));
       }
       entries.push_back({.feature = users_are_rows ? column : row,
                          .user = users_are_rows ? row : column,
@@ -220,11 +233,47 @@ class MatrixMarketReader {
                           users_are_rows ? rows_ : columns_);
   }
 
+  // Coordinates as a full matrix.
+  absl::StatusOr<LoadedMatrix> ReadTable(bool users_are_rows) {
+    constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 31;
+    if (rows_ > kMostEntries / columns_) {
+      return input_.Refuse("input-too-large", 1,
+                           absl::StrCat("at most ", kMostEntries,
+                                        " entries are supported here"));
+    }
+    constexpr double kNotRead = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> numbers(rows_ * columns_, kNotRead);
+    const auto place = [&](std::int32_t row, std::int32_t column) -> double& {
+      return numbers[static_cast<std::uint64_t>(column) * rows_ +
+                     static_cast<std::uint64_t>(row)];
+    };
+    DPNMF_RETURN_IF_ERROR(ForEachLine(pattern_ ? 2 : 3, [&]() -> absl::Status {
+      DPNMF_ASSIGN_OR_RETURN(const std::int32_t row, ReadIndex(0, rows_));
+      DPNMF_ASSIGN_OR_RETURN(const std::int32_t column, ReadIndex(1, columns_));
+      double value = 1;
+      if (!pattern_) {
+        DPNMF_ASSIGN_OR_RETURN(value, ReadValue<double>(2));
+      }
+      if (!std::isnan(place(row, column))) {
+        return input_.Refuse("input-duplicate", 1,
+                             "this entry is also in a line before; keep one of "
+                             "them");
+      }
+      place(row, column) = value;
+      if (symmetric_) place(column, row) = value;
+      return absl::OkStatus();
+    }));
+    for (double& number : numbers)
+      if (std::isnan(number)) number = 0;
+    return DenseOfRows(std::move(numbers), columns_, rows_, !users_are_rows);
+  }
+
   // Column after column.
+  template <typename Entry>
   absl::StatusOr<LoadedMatrix> ReadArray(bool users_are_rows) {
-    std::vector<float> values;
+    std::vector<Entry> values;
     DPNMF_RETURN_IF_ERROR(ForEachLine(1, [&]() -> absl::Status {
-      DPNMF_ASSIGN_OR_RETURN(const float value, ReadValue(0));
+      DPNMF_ASSIGN_OR_RETURN(const Entry value, ReadValue<Entry>(0));
       values.push_back(value);
       return absl::OkStatus();
     }));
@@ -234,8 +283,9 @@ class MatrixMarketReader {
   }
 
   // The whole matrix from its lower triangle, each column after column.
-  std::vector<float> BothTriangles(const std::vector<float>& lower) const {
-    std::vector<float> all(rows_ * rows_);
+  template <typename Entry>
+  std::vector<Entry> BothTriangles(const std::vector<Entry>& lower) const {
+    std::vector<Entry> all(rows_ * rows_);
     auto value = lower.begin();
     for (std::uint64_t column = 0; column < rows_; ++column) {
       for (std::uint64_t row = column; row < rows_; ++row)
@@ -245,6 +295,7 @@ class MatrixMarketReader {
   }
 
   InputFile& input_;
+  const LoadOptions& options_;
   std::vector<std::string_view> fields_;  // of the current line
   bool coordinate_ = false;
   bool pattern_ = false;
@@ -261,7 +312,7 @@ extern const InputFormat kMtxFormat = {
     .signature = "%%MatrixMarket",
     .read = [](InputFile* input, bool users_are_rows,
                const LoadOptions& options) {
-      return MatrixMarketReader(input).Read(users_are_rows, options.note);
+      return MatrixMarketReader(input, options).Read(users_are_rows);
     }};
 
 }  // namespace dpnmf

@@ -8,8 +8,9 @@ extern const InputFormat kNpyFormat = {
     .title = "NumPy .npy",
     .extension = ".npy",
     .signature = "\x93NUMPY",
-    .read = [](InputFile* input, bool users_are_rows, const LoadOptions&) {
-      return ReadNpyMatrix(input, users_are_rows);
+    .read = [](InputFile* input, bool users_are_rows,
+               const LoadOptions& options) {
+      return ReadNpyMatrix(input, users_are_rows, options);
     }};
 
 }  // namespace dpnmf

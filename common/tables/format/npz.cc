@@ -11,7 +11,7 @@ extern const InputFormat kNpzFormat = {
     .has_arrays = true,
     .read = [](InputFile* input, bool users_are_rows,
                const LoadOptions& options) {
-      return ReadNpzMatrix(input, options.array, users_are_rows);
+      return ReadNpzMatrix(input, users_are_rows, options);
     }};
 
 }  // namespace dpnmf

@@ -254,7 +254,7 @@ TEST(LoadNpy, RefusesWhatIsNoMatrixOfNumbers) {
       {NpyFile<double>("<f8", false, 1, 2, {1, 1e300}), "input-not-finite"},
       {NpyFile<std::int8_t>("|i1", false, 1, 2, {1, -128}), "input-negative"},
       {NpyFile<float>("<c8", false, 1, 1, {1, 2}), "input-malformed"},
-      {NpyFile<float>("<f2", false, 1, 4, {1, 2}), "input-malformed"},
+      {NpyFile<float>("<f16", false, 1, 4, {1, 2}), "input-malformed"},
       {NpyFile<float>("<f4", false, 0, 2, {}), "input-empty"},
       {NpyFile<float>("<f4", false, 100'000'000, 100'000'000, {1}),
        "input-malformed"},

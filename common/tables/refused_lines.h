@@ -1,6 +1,6 @@
 // Refused lines of a file, collected while its reader goes on to see the rest.
-#ifndef DPNMF_COMMON_FILES_REFUSED_LINES_H_
-#define DPNMF_COMMON_FILES_REFUSED_LINES_H_
+#ifndef DPNMF_COMMON_TABLES_REFUSED_LINES_H_
+#define DPNMF_COMMON_TABLES_REFUSED_LINES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -38,4 +38,4 @@ class RefusedLines {
 
 }  // namespace dpnmf
 
-#endif  // DPNMF_COMMON_FILES_REFUSED_LINES_H_
+#endif  // DPNMF_COMMON_TABLES_REFUSED_LINES_H_

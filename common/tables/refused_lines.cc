@@ -1,4 +1,4 @@
-#include "common/files/refused_lines.h"
+#include "common/tables/refused_lines.h"
 
 #include <utility>
 

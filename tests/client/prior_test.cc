@@ -1,0 +1,98 @@
+// Priors that are read from files.
+#include <string>
+#include <vector>
+
+#include "client/flags/prior_flags.h"
+#include "common/base/error.h"
+#include "gmock/gmock.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+absl::StatusOr<PriorToSend> ReadOne(const std::string& prior,
+                                    const char* users) {
+  const PriorFlags flags = {.priors = {prior}, .users = users};
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<PriorToSend> priors,
+      ReadPriors(flags,
+                 [](const std::string& id) -> absl::StatusOr<std::string> {
+                   return id;
+                 }));
+  return priors.at(0);
+}
+
+TEST(ReadPriors, TakesNamesOfFeaturesFromEveryFileOfText) {
+  Eigen::MatrixXd expected(2, 3);
+  expected << 1, 2, 3, 4, 5, 6.5;
+  const struct {
+    const char* file;
+    const char* text;
+    const char* users;
+    std::vector<std::string> names;
+  } cases[] = {
+      {"p.csv", "x,y\n1,4\n2,5\n3,6.5\n", "rows", {"x", "y"}},
+      {"p.csv",
+       "\"x\",\"y\"\n\"a\",1,4\n\"b\",2,5\n\"c\",3,6.5\n",
+       "rows",
+       {"x", "y"}},
+      {"p.tsv",
+       "who\t x\ty \na\t1\t4\nb\t2\t5\nc\t3\t6.5\n",
+       "rows",
+       {"x", "y"}},
+      {"p.txt", "x y\n1 4\n2 5\n3 6.5\n", "rows", {"x", "y"}},
+      {"p.csv", "feature,a,b,c\nx,1,2,3\ny,4,5,6.5\n", "columns", {"x", "y"}},
+      {"p.txt",
+       "gene\ta\tb\tc\nx\t1\t2\t3\ny\t4\t5\t6.5\n",
+       "columns",
+       {"x", "y"}},
+      {"p.csv", "k,n,a,b,c\nu,x,1,2,3\nu,y,4,5,6.5\n", "columns", {"x", "y"}},
+      {"p.txt", "1 2 3\n4 5 6.5\n", "columns", {}},
+  };
+  const curator::Scratch scratch;
+  for (const auto& one : cases) {
+    const std::string path = scratch.Write(one.file, one.text);
+    const auto prior = ReadOne(path, one.users);
+    ASSERT_TRUE(prior.ok()) << one.text << prior.status();
+    EXPECT_EQ(prior->entries, expected) << one.text;
+    EXPECT_EQ(prior->names, one.names) << one.text;
+    EXPECT_EQ(prior->header.named(), !one.names.empty()) << one.text;
+    if (std::string(one.users) == "rows") continue;
+    // Parts lie in columns, whatever --users says of people.
+    const auto parts = ReadOne("dictionary:" + path, "rows");
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    EXPECT_EQ(parts->entries, expected);
+    EXPECT_EQ(parts->names, one.names);
+  }
+}
+
+TEST(ReadPriors, AMomentHasBothSignsAndTheNamesAboveIt) {
+  Eigen::MatrixXd expected(2, 2);
+  expected << 2, -0.1, -0.1, 3;
+  const curator::Scratch scratch;
+  const auto moment = [&](const char* name, const char* text) {
+    return ReadOne("moment:" + scratch.Write(name, text), "rows");
+  };
+  const auto above = moment("g.csv", "x,y\n2,-0.1\n-0.1,3\n");
+  ASSERT_TRUE(above.ok()) << above.status();
+  EXPECT_EQ(above->entries, expected);
+  EXPECT_THAT(above->names, ElementsAre("x", "y"));
+  const auto symmetric =
+      moment("g.mtx",
+             "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n"
+             "2 1 -0.1\n2 2 3\n");
+  ASSERT_TRUE(symmetric.ok()) << symmetric.status();
+  EXPECT_EQ(symmetric->entries, expected);
+  EXPECT_THAT(symmetric->names, IsEmpty());
+  EXPECT_EQ(ReasonCode(moment("g.csv", "1,2\n").status()),
+            "prior-shape-invalid");
+  EXPECT_EQ(
+      ReasonCode(ReadOne(scratch.Write("p.csv", "1,-2\n"), "rows").status()),
+      "input-negative");
+}
+
+}  // namespace
+}  // namespace dpnmf::cli
