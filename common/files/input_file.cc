@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
+#include "common/files/foreign_file.h"
 
 namespace dpnmf {
 namespace {
@@ -97,7 +98,83 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
     return Unreadable(path, "the file cannot be opened; check its permissions");
   }
   gzbuffer(input->file_->handle, 1 << 17);
+  DPNMF_RETURN_IF_ERROR(input->Recognise());
   return input;
+}
+
+absl::Status InputFile::Recognise() {
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning, Peek(kForeignBytes));
+  if (const std::string foreign = ForeignFile(beginning, path_);
+      !foreign.empty())
+    return Unreadable(path_, foreign);
+  if (beginning.starts_with(kByteOrderMark)) {
+    begin_ += kByteOrderMark.size();
+    return absl::OkStatus();
+  }
+  encoding_ = beginning.starts_with("\xFF\xFE")   ? Encoding::kUtf16Little
+              : beginning.starts_with("\xFE\xFF") ? Encoding::kUtf16Big
+                                                  : Encoding::kBytes;
+  if (encoding_ == Encoding::kBytes) return absl::OkStatus();
+  raw_ = beginning.substr(2);
+  end_ = 0;
+  return Decode(/*at_end=*/false);
+}
+
+void InputFile::Append(std::string_view bytes) {
+  if (buffer_.size() - end_ < bytes.size()) buffer_.resize(end_ + bytes.size());
+  std::copy(bytes.begin(), bytes.end(),
+            buffer_.begin() + static_cast<std::ptrdiff_t>(end_));
+  end_ += bytes.size();
+}
+
+absl::Status InputFile::Decode(bool at_end) {
+  const auto unit = [this](std::size_t at) {
+    const auto first = static_cast<unsigned char>(raw_[at]);
+    const auto second = static_cast<unsigned char>(raw_[at + 1]);
+    return encoding_ == Encoding::kUtf16Little ? first + 256u * second
+                                               : 256u * first + second;
+  };
+  const auto is_half = [](std::uint32_t code, std::uint32_t begin) {
+    return code >= begin && code < begin + 0x400;
+  };
+  const absl::Status damaged = Unreadable(
+      path_, "the file begins as UTF-16 and is damaged; convert it to UTF-8");
+  std::string text;
+  std::size_t at = 0;
+  for (; at + 2 <= raw_.size(); at += 2) {
+    std::uint32_t code = unit(at);
+    if (is_half(code, 0xDC00)) return damaged;
+    if (is_half(code, 0xD800)) {
+      if (at + 4 > raw_.size()) break;
+      const std::uint32_t low = unit(at + 2);
+      if (!is_half(low, 0xDC00)) return damaged;
+      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      at += 2;
+    }
+    const auto byte = [&](std::uint32_t value) {
+      text += static_cast<char>(value);
+    };
+    const auto rest = [&](int shift) { byte(0x80 | ((code >> shift) & 0x3F)); };
+    if (code < 0x80) {
+      byte(code);
+      continue;
+    }
+    if (code < 0x800) {
+      byte(0xC0 | (code >> 6));
+    } else if (code < 0x10000) {
+      byte(0xE0 | (code >> 12));
+      rest(6);
+    } else {
+      byte(0xF0 | (code >> 18));
+      rest(12);
+      rest(6);
+    }
+    rest(0);
+  }
+  raw_.erase(0, at);
+  if (at_end && !raw_.empty()) return damaged;
+  Append(text);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::OpenMember(
@@ -206,7 +283,12 @@ absl::StatusOr<bool> InputFile::Fill() {
   char* const to = buffer_.data() + end_;
   DPNMF_ASSIGN_OR_RETURN(const std::size_t count,
                          member_ != nullptr ? ReadMember(to) : ReadGz(to));
-  end_ += count;
+  if (encoding_ == Encoding::kBytes) {
+    end_ += count;
+  } else {
+    raw_.append(to, count);
+    DPNMF_RETURN_IF_ERROR(Decode(/*at_end=*/count == 0));
+  }
   if (interrupted_ && interrupted_()) {
     return Refusal(absl::StatusCode::kCancelled, "cancelled",
                    absl::StrCat("Interrupted while reading ", path_, "."));
@@ -237,11 +319,35 @@ absl::StatusOr<std::size_t> InputFile::Read(std::span<std::byte> bytes) {
   return count;
 }
 
+absl::Status InputFile::FindLineEnd() {
+  // A line break in a quoted field is no end; a quote that nothing closes soon
+  // is no quote.
+  constexpr std::size_t kLongestQuoted = 1 << 16;
+  bool quoted = false;
+  line_end_ = '\n';
+  std::string_view text = Buffered();
+  for (std::size_t at = 0; at <= kLongestLine; ++at) {
+    if (at + 2 > text.size()) {
+      DPNMF_ASSIGN_OR_RETURN(text, Peek(at + 2));
+      if (at >= text.size()) break;
+    }
+    if (text[at] == '"') quoted = !quoted;
+    if ((quoted && at < kLongestQuoted) ||
+        (text[at] != '\r' && text[at] != '\n'))
+      continue;
+    if (text[at] == '\r' && !text.substr(at + 1).starts_with('\n'))
+      line_end_ = '\r';
+    break;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> InputFile::ReadLine(std::string_view* line) {
+  if (line_end_ == '\0') DPNMF_RETURN_IF_ERROR(FindLineEnd());
   std::size_t searched = 0, length = 0;
   while (true) {
     const std::string_view buffered = Buffered();
-    const std::size_t end = buffered.find('\n', searched);
+    const std::size_t end = buffered.find(line_end_, searched);
     if (end != std::string_view::npos) {
       length = end;
       break;
@@ -257,8 +363,7 @@ absl::StatusOr<bool> InputFile::ReadLine(std::string_view* line) {
   }
   *line = Buffered().substr(0, length);
   begin_ = std::min(end_, begin_ + length + 1);
-  if (++line_number_ == 1 && line->substr(0, 3) == kByteOrderMark)
-    line->remove_prefix(3);
+  ++line_number_;
   if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
   return true;
 }
