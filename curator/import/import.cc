@@ -136,6 +136,8 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.id_column.has_value(), "--id-column"},
       {!options.columns.empty(), "--columns"},
       {options.delimiter.has_value(), "--delimiter"},
+      {options.decimal.has_value(), "--decimal"},
+      {options.sum_rows, "--person-rows sum"},
       {!options.array.empty(), "--array"},
       {!options.features_file.empty(), "--features"},
       {options.names_from_header, "--features-from-header"},
@@ -484,10 +486,11 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
     description.users = source->people();
   DPNMF_RETURN_IF_ERROR(CheckUserCount(description, source->people()));
 
-  if (options.dry_run) {
-    options.dry_run({description, source->people(), source->First()});
-    return description;
+  if (options.preview) {
+    options.preview(
+        {description, source->people(), source->Understood(), source->First()});
   }
+  if (options.dry_run) return description;
   const std::string parent = absl::StrCat(options.data_dir, "/datasets");
   DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
   // Another import may have taken it while the file was read.

@@ -27,9 +27,10 @@ inline constexpr std::uint64_t kLargestUsersCount = std::uint64_t{1} << 40;
 // Data that an import would take, for the operator's terminal only.
 struct ImportPreview {
   DatasetDescription description;
-  std::uint64_t people = 0;  // columns
-  // Entries of the first features of the first people; NaN: no rating.
-  std::vector<std::vector<float>> first;
+  std::uint64_t people = 0;             // columns
+  std::vector<std::string> understood;  // lines: how the file was read
+  // First entries and the sum of the first people, as text.
+  std::vector<std::string> first;
 };
 
 // A data set in a partition, and who is in it (DigestOfPeople, which says the
@@ -69,6 +70,8 @@ struct ImportOptions {
   std::optional<EntryRange> range;
   std::string columns;            // as in LoadOptions
   std::optional<char> delimiter;  // as in LoadOptions
+  std::optional<char> decimal;    // as in LoadOptions
+  bool sum_rows = false;          // as in LoadOptions
   std::string array;              // as in LoadOptions
 
   // Partitions of the population's people, as the ledger has or will have them,
@@ -129,10 +132,12 @@ struct ImportOptions {
   // Tells whether anything was ever released about a population. If empty,
   // releases are assumed for every population.
   std::function<bool(const std::string& population)> population_is_used;
-  // Given the first people as they would be stored, before normalisation; the
-  // import then ends without a change anywhere, not even a lock. Without a
-  // data_dir nothing asks whether the name is free.
-  std::function<void(const ImportPreview& preview)> dry_run;
+  // Given the first people as they would be stored, before normalisation and
+  // before anything is written.
+  std::function<void(const ImportPreview& preview)> preview;
+  // The import ends behind `preview` without a change anywhere, not even a
+  // lock. Without a data_dir nothing asks whether the name is free.
+  bool dry_run = false;
   // Asked about each table that was published without privacy and shares people
   // with the data; what it refuses leaves nothing behind. Null: refused,
   // "people-published".

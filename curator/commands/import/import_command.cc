@@ -88,6 +88,16 @@ absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
   return Ledger::Open(options);
 }
 
+// Before anything is written.
+void PrintPreview(const ImportPreview& preview) {
+  if (preview.understood.empty() && preview.first.empty()) return;
+  ClearProgress();
+  std::fputs(
+      PreviewText(preview, "importing " + preview.description.name).c_str(),
+      stdout);
+  std::fflush(stdout);
+}
+
 // One import: what the ledger says of it before the file is read, what is asked
 // while it is read, and the rows that make it count before the data appear.
 class ImportRun {
@@ -141,6 +151,7 @@ class ImportRun {
       report_.add_notes(sentence);
     };
     options_.refused = PrintRefusal;
+    if (flags_.format != "json") options_.preview = PrintPreview;
     if (options_.partitions.any() && options_.partition.empty()) {
       options_.note(
           "The data set is in no partition of the population's people, so "
@@ -273,8 +284,12 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
     options.partitions.names = {options.partition};
   options.note = PrintNote;
   options.refused = PrintRefusal;
-  options.dry_run = [named](const ImportPreview& preview) {
-    std::fputs(PreviewText(preview, named).c_str(), stdout);
+  options.dry_run = true;
+  options.preview = [&](const ImportPreview& preview) {
+    const std::string title =
+        absl::StrCat("would import", named ? " " + options.name : "");
+    std::fputs(PreviewText(preview, title).c_str(), stdout);
+    std::fputs(std::string(DryRunText()).c_str(), stdout);
   };
   DPNMF_ASSIGN_OR_RETURN(const DatasetDescription description, Import(options));
   // A population that exists keeps its delta, so this is no refusal.
@@ -294,6 +309,7 @@ absl::StatusOr<ExitCode> ImportPartAndPrint(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   options.note = PrintNote;
   options.refused = PrintRefusal;
+  options.preview = PrintPreview;
   InterruptGently();
   options.interrupted = Interrupted;
   StageTimes times;
