@@ -17,6 +17,9 @@ struct Kind {
   const char* sentence;
 };
 
+constexpr char kRData[] =
+    "this is an .RData file of R; write the table as CSV (write.csv)";
+
 constexpr Kind kKinds[] = {
     {"BZh91AY&SY"sv,
      "the file is compressed with bzip2; decompress it with "
@@ -37,10 +40,10 @@ constexpr Kind kKinds[] = {
     {"\x89HDF\r\n\x1A\n"sv,
      "this is an HDF5 file; make a matrix of it: dpnmf.prepare.h5ad of the "
      "Python package reads .h5ad (docs/howto/use_h5ad.md)"},
-    {"PAR1"sv,
+    {"PAR1\x15"sv,
      "this is a Parquet file; write it as CSV (pandas: "
      "read_parquet, then to_csv with index=False)"},
-    {"ARROW1"sv,
+    {"ARROW1\0\0"sv,
      "this is an Arrow file; write it as CSV (pandas: "
      "read_feather, then to_csv with index=False)"},
     {"version https://git-lfs"sv,
@@ -65,12 +68,10 @@ constexpr Kind kKinds[] = {
     {"X\n\0\0\0"sv,
      "this is an .rds file of R; write the table as CSV "
      "(write.csv)"},
-    {"RDX"sv,
-     "this is an .RData file of R; write the table as CSV "
-     "(write.csv)"},
-    {"RDA"sv,
-     "this is an .RData file of R; write the table as CSV "
-     "(write.csv)"},
+    {"RDX2\n"sv, kRData},
+    {"RDX3\n"sv, kRData},
+    {"RDA2\n"sv, kRData},
+    {"RDA3\n"sv, kRData},
     {"\xFF\xFE\0\0"sv, "the file is in UTF-32; convert it to UTF-8"},
     {"\0\0\xFE\xFF"sv, "the file is in UTF-32; convert it to UTF-8"},
 };

@@ -488,6 +488,10 @@ class TextMatrixReader {
     }
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
+    // The ids of sums may be numbers.
+    if (options_.sum_rows && label_columns_ < header_.size() &&
+        NamesPeople(header_[label_columns_]))
+      ++label_columns_;
     if (LabelColumns().has_value()) {
       label_columns_ = static_cast<std::size_t>(*LabelColumns());
       words_only_ = 0;
@@ -794,6 +798,9 @@ class TextMatrixReader {
                        " has a point, and --decimal comma declares commas; "
                        "write the number without it")};
     }
+    if (comma != std::string_view::npos && decimal != '.' && has_point &&
+        NotationOf(field) == Notation::kDecimalComma)
+      return NotANumber(field, Notation::kThousands);
     if (comma == std::string_view::npos || decimal == '.' || has_point) {
       auto problem = ParseEntry(field, entry);
       has_points_ = has_points_ || (has_point && !problem.has_value());
@@ -857,8 +864,9 @@ class TextMatrixReader {
           ", and no numbers; name the columns of numbers with --columns, or "
           "give --class-column ",
           FieldNumber(field), " if it is the class of each person");
-    } else if (field == 0 && !LayoutIsDeclared() && HasNumber(notation) &&
-               notation != Notation::kNumber) {
+    } else if (field == 0 && !LayoutIsDeclared() &&
+               notation != Notation::kNumber &&
+               notation != Notation::kNotFinite) {
       absl::StrAppend(&cause, " in front");
       absl::StrAppend(&sentence,
                       ", or give --label-columns 1 if column 1 has "

@@ -359,6 +359,13 @@ INSTANTIATE_TEST_SUITE_P(
                  {"beds", "days"},
                  {"1 'donor'"},
                  SumRows},
+        Readable{"added_up_by_numbers",
+                 "a.csv",
+                 "donor_id,beds,days\n7,1,2\n9,4,5\n7,0.5,18\n",
+                 {{1.5, 20}, {4, 5}},
+                 {"beds", "days"},
+                 {"1 'donor_id'"},
+                 SumRows},
         Readable{"added_up_by_a_declared_id",
                  "a.csv",
                  "ward,beds,days\n7,1,2\n7,0.5,18\n9,0,3\n",
@@ -468,7 +475,7 @@ INSTANTIATE_TEST_SUITE_P(
         InFront("brackets", "(30)", "quotes or brackets"),
         InFront("excel_text", "'30", "quotes or brackets"),
         InFront("truth", "FALSE", "'FALSE' is a truth value; write 1 or 0"),
-        InFront("yes", "yes", "truth value"),
+        InFront("yes", "yes", "truth value; write 1 or 0, or give --label"),
         InFront("missing", "n/a", "'n/a' stands for a missing value; write 0"),
         InFront("null", "NULL", "missing value"),
         InFront("point", ".", "missing value"),
@@ -565,7 +572,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"mixed_far", "a.csv", "beds;days\n1;2.5\n3;4\n1,5;2\n",
                   "input-not-a-number", "line 4"},
         Refusable{"both", "a.csv", "beds;days\n1.234,5;2\n3;4\n",
-                  "input-not-a-number", "decimal comma"},
+                  "input-not-a-number", "separators of thousands"},
+        Refusable{"both_declared", "a.csv", "beds;days\n1.234,5;2\n3;4\n",
+                  "input-not-a-number", "separators of thousands",
+                  DecimalComma},
         Refusable{"point_declared", "a.csv", "beds;days\n1,5;2\n",
                   "input-not-a-number", "decimal comma", DecimalPoint},
         Refusable{"comma_declared", "a.csv", "beds;days\n1.5;2\n",
@@ -640,7 +650,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "input-unreadable", "unzstd"},
         Refusable{"h5ad", "a.h5ad", Kind("\x89HDF\r\n\x1A\n"),
                   "input-unreadable", "dpnmf.prepare.h5ad"},
-        Refusable{"parquet", "a.parquet", Kind("PAR1"), "input-unreadable",
+        Refusable{"parquet", "a.parquet", Kind("PAR1\x15"), "input-unreadable",
                   "Parquet"},
         Refusable{"json", "a.csv", " [{\"beds\": 1}]", "input-unreadable",
                   "JSON"},
@@ -677,8 +687,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ForeignFile, LeavesTextAlone) {
   const Scratch scratch;
   for (const char* text :
-       {"PARTS,beds\n1,2\n", "BZh,beds\n1,2\n", "X,beds\n1,2\n",
-        "RD,beds\n1,2\n", "[a],{b}\n1,2\n", "<5,>5\n1,2\n"}) {
+       {"PAR1,beds\n1,2\n", "BZh,beds\n1,2\n", "X,beds\n1,2\n",
+        "RDX,RDA\n1,2\n", "[a],{b}\n1,2\n", "<5,>5\n1,2\n"}) {
     LoadOptions options;
     options.header = true;
     EXPECT_TRUE(LoadMatrix(scratch.Write("a.csv", text), true, options).ok())
