@@ -29,7 +29,7 @@ class InputFile {
   // `content`: the bytes of the file, for callers that have read it; `path` is
   // then a name for sentences alone. A byte order mark is no part of the bytes.
   // NOT_FOUND "input-not-found"; INVALID_ARGUMENT "input-unreadable", also for
-  // files that no reader reads, by name (foreign_file.h).
+  // files that no reader reads: workbooks, archives, HDF5, JSON and others.
   static absl::StatusOr<std::unique_ptr<InputFile>> Open(
       const std::string& path, LoadProgress progress = {},
       std::function<bool()> interrupted = {},

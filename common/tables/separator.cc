@@ -43,9 +43,8 @@ std::vector<std::vector<std::string_view>> SplitEvenly(
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool short_header =
         i == 0 && rows[i].size() + 1 == width &&
-        std::none_of(rows[i].begin(), rows[i].end(), [](auto field) {
-          return HasNumber(NotationOf(field));
-        });
+        std::none_of(rows[i].begin(), rows[i].end(),
+                     [](auto field) { return HasNumber(NotationOf(field)); });
     if (width < 2 || (rows[i].size() != width && !short_header)) return {};
   }
   return rows;

@@ -19,6 +19,7 @@
 #include "common/files/entry.h"
 #include "common/files/fields.h"
 #include "common/tables/assemble.h"
+#include "common/tables/decimal_marks.h"
 #include "common/tables/label_guess.h"
 #include "common/tables/separator.h"
 #include "common/tables/sum_rows.h"
@@ -99,7 +100,9 @@ class TextMatrixReader {
     }
     DPNMF_RETURN_IF_ERROR(
         refused_.Verdict("entries and lines", options_.refused));
-    DPNMF_RETURN_IF_ERROR(CheckDecimalMarks());
+    DPNMF_RETURN_IF_ERROR(marks_.Verdict(input_));
+    if (marks_.commas_were_seen())
+      Note("Commas are read as decimal marks, as by --decimal comma");
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     DPNMF_RETURN_IF_ERROR(CheckIds());
     DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
@@ -148,6 +151,7 @@ class TextMatrixReader {
                           NameOfSeparator(separator_)));
       }
     }
+    marks_ = DecimalMarks(options_.decimal, separator_);
     std::string_view line;
     return declared.has_value() ? input_.ReadLine(&line).status()
                                 : absl::OkStatus();
@@ -391,8 +395,8 @@ class TextMatrixReader {
     if (error != std::errc() || (rest != end && *rest != separator_) ||
         ToEntry(number, value).has_value())
       return false;
-    if (separator_ != ',' && !has_points_)
-      has_points_ = std::find(*at, rest, '.') != rest;
+    marks_.NoteNumber(
+        std::string_view(*at, static_cast<std::size_t>(rest - *at)));
     *at = rest;
     return true;
   }
@@ -557,7 +561,6 @@ class TextMatrixReader {
     }
     if (unnamed_labels && !LabelColumns().has_value() && words_only_ == 0) {
       counts_rows_ = true;
-      if (ParseWhole(fields_[0]) != 1u) return NotNamesOfRows();
     }
     if (unnamed_labels) header_.insert(header_.begin(), "");
     if (options_.class_column.has_value())
@@ -754,7 +757,7 @@ class TextMatrixReader {
     }
     for (const std::size_t i : entries_) {
       float entry = 0;
-      if (const auto problem = EntryOf(fields_[i], &entry)) {
+      if (const auto problem = marks_.Parse(fields_[i], row_line_, &entry)) {
         RefuseEntry(i, *problem);
       }
       if (!refused_.any()) values_.push_back(entry);
@@ -783,68 +786,6 @@ class TextMatrixReader {
         absl::StrCat("the label ", Quoted(field),
                      " ends in a number behind another separator; give "
                      "--delimiter"));
-  }
-
-  // An entry of the field, with the decimal mark that is declared or seen.
-  std::optional<EntryProblem> EntryOf(std::string_view field, float* entry) {
-    const char decimal =
-        options_.decimal.value_or(separator_ == ',' ? '.' : '\0');
-    const bool has_point = field.find('.') != std::string_view::npos;
-    const std::size_t comma = field.find(',');
-    if (decimal == ',' && has_point && IsNumber(field)) {
-      return EntryProblem{
-          "input-not-a-number",
-          absl::StrCat(Quoted(field),
-                       " has a point, and --decimal comma declares commas; "
-                       "write the number without it")};
-    }
-    if (comma != std::string_view::npos && decimal != '.' && has_point &&
-        NotationOf(field) == Notation::kDecimalComma)
-      return NotANumber(field, Notation::kThousands);
-    if (comma == std::string_view::npos || decimal == '.' || has_point) {
-      auto problem = ParseEntry(field, entry);
-      has_points_ = has_points_ || (has_point && !problem.has_value());
-      if (problem.has_value() && comma != std::string_view::npos &&
-          decimal != ',' && !options_.decimal.has_value() &&
-          NotationOf(field) == Notation::kDecimalComma)
-        absl::StrAppend(&problem->sentence, ", or give --decimal comma");
-      return problem;
-    }
-    std::string text(field);
-    text[comma] = '.';
-    if (!IsNumber(text)) return ParseEntry(field, entry);
-    if (commas_line_ == 0) {
-      commas_line_ = row_line_;
-      first_comma_ = text;
-      first_comma_[comma] = ',';
-    }
-    has_sure_commas_ =
-        has_sure_commas_ || NotationOf(field) == Notation::kDecimalComma;
-    return ParseEntry(text, entry);
-  }
-
-  // Commas are decimal marks where they can be nothing else.
-  absl::Status CheckDecimalMarks() {
-    reading_.decimal_comma = commas_line_ != 0;
-    if (commas_line_ == 0 || options_.decimal.has_value())
-      return absl::OkStatus();
-    if (has_points_) {
-      return input_.RefuseAt(
-          "input-not-a-number", commas_line_, 0,
-          absl::StrCat(Quoted(first_comma_),
-                       " has a comma, and other entries have a decimal point; "
-                       "write all numbers with a point, and without "
-                       "separators of thousands"));
-    }
-    if (!has_sure_commas_) {
-      return input_.RefuseAt(
-          "input-ambiguous", commas_line_, 0,
-          absl::StrCat("the comma of ", Quoted(first_comma_),
-                       " could be a decimal mark or separate thousands; give "
-                       "--decimal comma, or write the number without it"));
-    }
-    Note("Commas are read as decimal marks, as by --decimal comma");
-    return absl::OkStatus();
   }
 
   // One sentence for each cause: a column of words, a notation, a sign.
@@ -1071,6 +1012,7 @@ class TextMatrixReader {
 
   TableReading Reading() {
     reading_.separator = separator_;
+    reading_.decimal_comma = marks_.has_commas();
     reading_.names = HeaderOfEntries();
     for (std::size_t i = 0; i < width_; ++i) {
       if (std::binary_search(entries_.begin(), entries_.end(), i)) continue;
@@ -1108,11 +1050,8 @@ class TextMatrixReader {
   std::vector<std::pair<std::size_t, std::uint64_t>> repeated_;
   bool counts_rows_ = false;        // the first field is 1, 2, 3 and so on
   std::vector<bool> text_columns_;  // fields that are words in the first row
-  std::uint64_t commas_line_ = 0;   // the first with a decimal comma
-  std::string first_comma_;         // the number there
-  bool has_sure_commas_ = false;    // one of them separates no thousands
-  bool has_points_ = false;         // a number has a decimal point
-  std::string class_;               // of the current line
+  DecimalMarks marks_;
+  std::string class_;  // of the current line
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
   bool users_are_rows_ = true;
