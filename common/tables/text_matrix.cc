@@ -741,6 +741,14 @@ class TextMatrixReader {
                                   : "; make them equal")));
       return absl::OkStatus();
     }
+    if (width_ > 1 && std::all_of(fields_.begin(), fields_.end(),
+                                  [](auto field) { return field.empty(); })) {
+      refused_.Note(Refuse("input-not-a-number", 1,
+                           "the line has separators alone; remove it, or write "
+                           "its numbers"),
+                    "separators");
+      return absl::OkStatus();
+    }
     for (std::size_t i = 0; i < words_only_; ++i)
       DPNMF_RETURN_IF_ERROR(CheckGuessedLabel(i));
     if (counts_rows_ && ParseWhole(fields_[0]) != rows_ + 1)
@@ -807,7 +815,8 @@ class TextMatrixReader {
           FieldNumber(field), " if it is the class of each person");
     } else if (field == 0 && !LayoutIsDeclared() &&
                notation != Notation::kNumber &&
-               notation != Notation::kNotFinite) {
+               notation != Notation::kNotFinite &&
+               notation != Notation::kEmpty) {
       absl::StrAppend(&cause, " in front");
       absl::StrAppend(&sentence,
                       ", or give --label-columns 1 if column 1 has "
