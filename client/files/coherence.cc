@@ -16,7 +16,7 @@
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/tables/load.h"
-#include "common/tables/name_list.h"
+#include "common/tables/names/name_list.h"
 
 namespace dpnmf::cli {
 namespace {

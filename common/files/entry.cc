@@ -1,12 +1,18 @@
 #include "common/files/entry.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/charconv.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/utf8.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -14,20 +20,120 @@ namespace {
 // A number of the text, finite or not, or what is wrong with the text.
 std::optional<EntryProblem> AnyNumber(std::string_view text, double* number) {
   text = TrimBlanks(text);
-  if (text.empty()) {
-    return EntryProblem{
-        "input-not-a-number",
-        "the field is empty; write 0 where nothing was observed"};
-  }
   const std::optional<double> value = ParseNumber(text);
-  if (!value.has_value()) {
-    return EntryProblem{"input-not-a-number",
-                        absl::StrCat(Quoted(text),
-                                     " is not a number; write decimal "
-                                     "numbers with a point")};
-  }
+  if (!value.has_value()) return NotANumber(text, NotationOf(text));
   *number = *value;
   return std::nullopt;
+}
+
+// ---- Notations
+
+template <std::size_t kCount>
+bool IsAny(std::string_view text, const std::string_view (&words)[kCount]) {
+  return std::find(std::begin(words), std::end(words), text) != std::end(words);
+}
+
+constexpr std::string_view kMissingCodes[] = {
+    "na",           "n/a",          "n.a.",    "<na>",   "#n/a",    "null",
+    "nil",          "none",         ".",       "..",     "...",     "-",
+    "--",           "---",          "?",       "*",      "\\n",     "#na",
+    "\xE2\x80\x93", "\xE2\x80\x94", "missing", "#null!", "#div/0!", "#value!",
+    "#ref!",        "#name?",       "#num!"};
+constexpr std::string_view kTruths[] = {"true", "false", "yes", "no"};
+// No-break space, figure space, thin space, narrow no-break space, ideographic
+// space.
+constexpr std::string_view kOtherBlanks[] = {
+    "\xC2\xA0", "\xE2\x80\x87", "\xE2\x80\x89", "\xE2\x80\xAF", "\xE3\x80\x80"};
+constexpr std::string_view kBounds[] = {
+    "<=", ">=", "<", ">", "~", "\xE2\x89\xA4", "\xE2\x89\xA5", "\xE2\x89\x88"};
+// Dollar, euro, pound, yen, cent, rupee, and codes.
+constexpr std::string_view kCurrencies[] = {
+    "$",   "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5", "\xC2\xA2", "\xE2\x82\xB9",
+    "eur", "usd",          "gbp",      "chf",      "jpy",      "us$"};
+constexpr std::string_view kPercents[] = {"%", "\xE2\x80\xB0"};
+// Quotes, an accent, right quotes, brackets, and the minus of typesetters.
+constexpr std::string_view kSigns[] = {
+    "'", "\"", "`", "\xE2\x80\x99", "\xE2\x80\x9C", "\xE2\x80\x9D",
+    "(", ")",  ",", "\xE2\x88\x92"};
+
+// Removes one of the texts at either end of *text, and blanks there.
+template <std::size_t kCount>
+bool Strip(const std::string_view (&ends)[kCount], std::string_view* text) {
+  for (const std::string_view end : ends) {
+    if (text->size() <= end.size()) continue;
+    if (text->starts_with(end)) {
+      *text = TrimBlanks(text->substr(end.size()));
+      return true;
+    }
+    if (text->ends_with(end)) {
+      *text = TrimBlanks(text->substr(0, text->size() - end.size()));
+      return true;
+    }
+  }
+  return false;
+}
+
+// "p12": what begins with a letter is no number but behind a currency.
+bool IsWordWithDigit(std::string_view text) {
+  if (!absl::ascii_isalpha(static_cast<unsigned char>(text[0])) ||
+      text.find_first_of("0123456789") == std::string_view::npos)
+    return false;
+  const std::string begin = absl::AsciiStrToLower(View(text.substr(0, 3)));
+  return !IsAny(begin, kCurrencies);
+}
+
+// Digits in groups of three, the first of one to three, between separators.
+bool AreGroups(std::string_view digits, std::string_view separators) {
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end =
+        std::min(digits.find_first_of(separators, begin), digits.size());
+    const std::size_t length = end - begin;
+    if (begin == 0 ? length < 1 || length > 3 : length != 3) return false;
+    if (end == digits.size()) return true;
+    begin = end + 1;
+  }
+}
+
+// The notation of digits, points, commas, apostrophes and blanks, with a sign
+// and an exponent perhaps.
+Notation NotationOfDigits(std::string_view text) {
+  if (ParseNumber(text).has_value()) return Notation::kNumber;
+  if (text[0] == '+' || text[0] == '-') text.remove_prefix(1);
+  if (text.find_first_of(" '") != std::string_view::npos) {
+    return text.find(' ') != std::string_view::npos ? Notation::kBlanks
+                                                    : Notation::kThousands;
+  }
+  const auto commas = std::count(text.begin(), text.end(), ',');
+  const std::size_t comma = text.rfind(','), point = text.rfind('.');
+  if (commas == 0) {  // more than one point
+    return AreGroups(text, ".") ? Notation::kThousands : Notation::kWord;
+  }
+  if (point != std::string_view::npos) {
+    return point > comma ? Notation::kThousands : Notation::kDecimalComma;
+  }
+  if (!AreGroups(text, ","))
+    return commas == 1 ? Notation::kDecimalComma : Notation::kThousands;
+  // 0,125 is no number of thousands.
+  if (commas > 1) return Notation::kThousands;
+  return text.starts_with('0') ? Notation::kDecimalComma : Notation::kComma;
+}
+
+bool HasOnlyDigitsAndMarks(std::string_view text) {
+  const std::size_t exponent = text.find_last_of("eE");
+  if (exponent != std::string_view::npos && exponent > 0) {
+    std::string_view power = text.substr(exponent + 1);
+    if (!power.empty() && (power[0] == '+' || power[0] == '-'))
+      power.remove_prefix(1);
+    if (power.empty() ||
+        power.find_first_not_of("0123456789") != std::string_view::npos)
+      return false;
+    text = text.substr(0, exponent);
+  }
+  const std::size_t sign = text.find_last_of("+-");
+  return text.find_first_of("0123456789") != std::string_view::npos &&
+         text.find_first_not_of("0123456789.,' +-") == std::string_view::npos &&
+         (sign == std::string_view::npos || sign == 0);
 }
 
 }  // namespace
@@ -98,10 +204,11 @@ std::optional<EntryProblem> ParseNumber(std::string_view text,
 }
 
 float ParseAnyFloat(std::string_view text) {
-  double value = 0;
-  return ParseNumber(text, /*refuse_negative=*/false, &value).has_value()
-             ? std::numeric_limits<float>::quiet_NaN()
-             : static_cast<float>(value);
+  const std::optional<double> value = ParseNumber(TrimBlanks(text));
+  double entry = 0;
+  if (!value.has_value() || ToNumber(*value, /*refuse_negative=*/false, &entry))
+    return std::numeric_limits<float>::quiet_NaN();
+  return static_cast<float>(entry);
 }
 
 bool IsNumber(std::string_view text) {
@@ -125,9 +232,122 @@ std::string_view TrimBlanks(std::string_view text) {
 
 std::string Quoted(std::string_view text) {
   constexpr std::size_t kLongest = 40;
-  const bool is_long = text.size() > kLongest;
-  const std::string shown(text.substr(0, kLongest));
-  return absl::StrCat("'", absl::CHexEscape(shown), is_long ? "..." : "", "'");
+  std::string shown;
+  std::size_t at = 0;
+  while (at < text.size() && at < kLongest) {
+    const std::size_t length =
+        std::max<std::size_t>(CharacterLength(text.substr(at)), 1);
+    const std::string_view character = text.substr(at, length);
+    const bool plain = IsPlainText(character) && character != "'" &&
+                       character != "\"" && character != "\\";
+    shown += plain ? std::string(character)
+                   : absl::CHexEscape(std::string(character));
+    at += length;
+  }
+  return absl::StrCat("'", shown, at < text.size() ? "..." : "", "'");
+}
+
+Notation NotationOf(std::string_view text) {
+  text = TrimBlanks(text);
+  if (text.empty()) return Notation::kEmpty;
+  if (ParseNumber(text).has_value()) {
+    return absl::ascii_isalpha(static_cast<unsigned char>(text[0]))
+               ? Notation::kNotFinite
+               : Notation::kNumber;
+  }
+  if (IsWordWithDigit(text)) return Notation::kWord;
+  std::string bare(text);
+  for (const std::string_view blank : kOtherBlanks)
+    bare = absl::StrReplaceAll(bare, {{View(blank), " "}});
+  // A right quote between digits is an apostrophe.
+  bare = absl::StrReplaceAll(bare, {{"\xE2\x80\x99", "'"}});
+  absl::AsciiStrToLower(&bare);
+  std::string_view rest = TrimBlanks(bare);
+  if (rest.empty()) return Notation::kEmpty;
+  if (ParseNumber(rest).has_value()) return Notation::kBlanks;
+  if (IsAny(rest, kMissingCodes)) return Notation::kMissing;
+  if (IsAny(rest, kTruths)) return Notation::kTruth;
+  Notation around = Notation::kNumber;
+  while (!HasOnlyDigitsAndMarks(rest) || rest.starts_with('\'')) {
+    if (Strip(kPercents, &rest)) {
+      around = Notation::kPercent;
+    } else if (Strip(kCurrencies, &rest)) {
+      around = Notation::kCurrency;
+    } else if (Strip(kBounds, &rest)) {
+      around = Notation::kBound;
+    } else if (Strip(kSigns, &rest)) {
+      if (around == Notation::kNumber) around = Notation::kQuoted;
+    } else {
+      return Notation::kWord;
+    }
+  }
+  const Notation digits = NotationOfDigits(rest);
+  return digits == Notation::kWord || around == Notation::kNumber ? digits
+                                                                  : around;
+}
+
+bool HasNumber(Notation notation) {
+  switch (notation) {
+    case Notation::kNotFinite:
+    case Notation::kEmpty:
+    case Notation::kMissing:
+    case Notation::kTruth:
+    case Notation::kWord:
+      return false;
+    default:
+      return true;
+  }
+}
+
+EntryProblem NotANumber(std::string_view text, Notation notation) {
+  const std::string quoted = Quoted(TrimBlanks(text));
+  const auto problem = [&quoted](const char* why) {
+    return EntryProblem{"input-not-a-number", absl::StrCat(quoted, why)};
+  };
+  switch (notation) {
+    case Notation::kEmpty:
+      return {"input-not-a-number",
+              "the field is empty; write 0 where nothing was observed"};
+    case Notation::kMissing:
+      return problem(
+          " stands for a missing value; write 0 where nothing was observed");
+    case Notation::kTruth:
+      return problem(" is a truth value; write 1 or 0");
+    case Notation::kDecimalComma:
+      return problem(
+          " has a decimal comma; write decimal numbers with a point");
+    case Notation::kThousands:
+      return problem(
+          " has separators of thousands; write the number without them");
+    case Notation::kComma:
+      return problem(
+          " is written with a comma; write the number without it, or with a "
+          "point if the comma is a decimal mark");
+    case Notation::kBlanks: {
+      const bool is_other =
+          std::any_of(std::begin(kOtherBlanks), std::end(kOtherBlanks),
+                      [&](std::string_view blank) {
+                        return text.find(blank) != std::string_view::npos;
+                      });
+      return problem(is_other ? " has a no-break space or another special "
+                                "space; write the number without it"
+                              : " has a blank inside; write the number "
+                                "without it, or check the separator");
+    }
+    case Notation::kPercent:
+      return problem(" is a percentage; write the number alone");
+    case Notation::kCurrency:
+      return problem(" has a sign of currency; write the number alone");
+    case Notation::kBound:
+      return problem(
+          " is a bound and not a value; write a number, 0 where nothing was "
+          "observed");
+    case Notation::kQuoted:
+      return problem(
+          " has quotes or brackets around the number; write the number alone");
+    default:
+      return problem(" is not a number; write decimal numbers with a point");
+  }
 }
 
 }  // namespace dpnmf

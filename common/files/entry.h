@@ -9,6 +9,9 @@
 
 namespace dpnmf {
 
+// Rows, columns, features and users are at most this many.
+inline constexpr std::uint64_t kLargestExtent = 100'000'000;
+
 // Why a text or a number is no entry, as a refusal says it.
 struct EntryProblem {
   std::string_view code;
@@ -39,6 +42,31 @@ std::optional<double> ParseNumber(std::string_view text);
 // Returns whether the text is a number, finite or not.
 bool IsNumber(std::string_view text);
 
+// Notation of a field, whoever wrote it.
+enum class Notation {
+  kNumber,        // as ParseNumber reads it; -inf too
+  kNotFinite,     // the words nan, inf, infinity
+  kEmpty,         // nothing, or blanks
+  kMissing,       // a code for a missing value: NA, null, ., -, ?, #N/A
+  kTruth,         // true, no
+  kDecimalComma,  // 1,5 and 1.234,5
+  kThousands,     // 1.234.567, 1,234.5 and 1'234
+  kComma,         // 1,234: thousands, or a decimal comma
+  kBlanks,        // 1 234, with any blank
+  kPercent,       // 12%
+  kCurrency,      // $12, 12 EUR
+  kBound,         // <0.5, ~3
+  kQuoted,        // '12 and other numbers with signs around them
+  kWord,
+};
+Notation NotationOf(std::string_view text);
+
+// Returns whether it is a number, in whatever notation.
+bool HasNumber(Notation notation);
+
+// Why a field of this notation, which is not kNumber, is no number.
+EntryProblem NotANumber(std::string_view text, Notation notation);
+
 // A number of any sign, as ParseEntry rounds it; NaN if it is none, or larger
 // than a float.
 float ParseAnyFloat(std::string_view text);
@@ -48,7 +76,8 @@ std::optional<std::uint64_t> ParseWhole(std::string_view text);
 
 std::string_view TrimBlanks(std::string_view text);
 
-// The text in quotes for a message: shortened, control characters escaped.
+// The text in quotes for a message: shortened, with control characters and
+// bytes that are not UTF-8 escaped.
 std::string Quoted(std::string_view text);
 
 }  // namespace dpnmf

@@ -25,10 +25,10 @@ std::size_t SkipBlanks(std::string_view line, std::size_t i, char separator) {
   return i;
 }
 
-}  // namespace
+enum class Split { kWhole, kOpenQuote, kWrongQuote };
 
-bool SplitFields(std::string_view line, char separator,
-                 std::vector<std::string_view>* fields) {
+Split SplitLine(std::string_view line, char separator,
+                std::vector<std::string_view>* fields) {
   fields->clear();
   const std::string_view ends =
       separator == kBlanks ? " \t" : std::string_view(&separator, 1);
@@ -41,18 +41,30 @@ bool SplitFields(std::string_view line, char separator,
     std::size_t end = 0;
     if (begin < line.size() && line[begin] == '"') {
       const std::size_t close = ClosingQuote(line, begin);
-      if (close == std::string_view::npos) return false;
+      if (close == std::string_view::npos) return Split::kOpenQuote;
       end = SkipBlanks(line, close + 1, separator);
       if (end < line.size() && ends.find(line[end]) == std::string_view::npos)
-        return false;
+        return Split::kWrongQuote;
       fields->push_back(line.substr(begin + 1, close - begin - 1));
     } else {
       end = std::min(line.find_first_of(ends, begin), line.size());
       fields->push_back(TrimBlanks(line.substr(begin, end - begin)));
     }
-    if (end == line.size()) return true;
+    if (end == line.size()) return Split::kWhole;
     i = end + 1;
   }
+}
+
+}  // namespace
+
+bool SplitFields(std::string_view line, char separator,
+                 std::vector<std::string_view>* fields) {
+  return SplitLine(line, separator, fields) == Split::kWhole;
+}
+
+bool HasOpenQuote(std::string_view line, char separator) {
+  std::vector<std::string_view> fields;
+  return SplitLine(line, separator, &fields) == Split::kOpenQuote;
 }
 
 std::string FieldText(std::string_view line, std::string_view field) {

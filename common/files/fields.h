@@ -20,6 +20,10 @@ inline constexpr char kBlanks = ' ';
 bool SplitFields(std::string_view line, char separator,
                  std::vector<std::string_view>* fields);
 
+// Returns whether SplitFields fails because the line ends inside quotes: the
+// field goes on in the next line.
+bool HasOpenQuote(std::string_view line, char separator);
+
 // A field of SplitFields as it was meant: a doubled quote in a quoted field is
 // one. `line` is the one that the field points into.
 std::string FieldText(std::string_view line, std::string_view field);

@@ -10,9 +10,12 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "common/files/durable_file.h"
+#include "common/files/entry.h"
 
 namespace dpnmf {
 namespace {
@@ -27,6 +30,164 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 absl::Status Unreadable(const std::string& path, const std::string& problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "input-unreadable",
                  absl::StrCat("`", path, "`: ", problem, "."));
+}
+
+// ---- Files that no reader reads
+
+// Bytes that ForeignFile looks at: a header of tar ends there.
+constexpr std::size_t kForeignBytes = 512;
+
+using std::string_view_literals::operator""sv;
+
+struct Kind {
+  std::string_view begin;
+  const char* sentence;
+};
+
+constexpr char kRData[] =
+    "this is an .RData file of R; write the table as CSV (write.csv)";
+
+constexpr Kind kKinds[] = {
+    {"BZh91AY&SY"sv,
+     "the file is compressed with bzip2; decompress it with "
+     "bunzip2, or compress it with gzip"},
+    {"\xFD"
+     "7zXZ"sv,
+     "the file is compressed with xz; decompress it with unxz, or compress it "
+     "with gzip"},
+    {"\x28\xB5\x2F\xFD"sv,
+     "the file is compressed with Zstandard; decompress it with unzstd, or "
+     "compress it with gzip"},
+    {"\x04\x22\x4D\x18"sv,
+     "the file is compressed with LZ4; decompress it with unlz4, or compress "
+     "it with gzip"},
+    {"\x1F\x8B"sv, "the file is compressed twice; decompress it once"},
+    {"7z\xBC\xAF\x27\x1C"sv, "this is a 7z archive; unpack it"},
+    {"Rar!\x1A\x07"sv, "this is a RAR archive; unpack it"},
+    {"\x89HDF\r\n\x1A\n"sv,
+     "this is an HDF5 file; make a matrix of it: dpnmf.prepare.h5ad of the "
+     "Python package reads .h5ad (docs/howto/use_h5ad.md)"},
+    {"PAR1\x15"sv,
+     "this is a Parquet file; write it as CSV (pandas: "
+     "read_parquet, then to_csv with index=False)"},
+    {"ARROW1\0\0"sv,
+     "this is an Arrow file; write it as CSV (pandas: "
+     "read_feather, then to_csv with index=False)"},
+    {"version https://git-lfs"sv,
+     "this is a pointer of Git LFS and not the file itself; fetch it with git "
+     "lfs pull"},
+    {"SQLite format 3\0"sv,
+     "this is an SQLite database; write the table as "
+     "CSV (sqlite3 -header -csv FILE 'SELECT ...')"},
+    {"%PDF-"sv, "this is a PDF document; give its table as CSV"},
+    {"{\\rtf"sv, "this is an RTF document; give its table as CSV"},
+    {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv,
+     "this is a document of Excel or Word before 2007; save the sheet as CSV"},
+    {"MATLAB 5.0 MAT-file"sv,
+     "this is a MATLAB file; write the matrix as "
+     "CSV (writematrix)"},
+    {"\x89PNG"sv,
+     "this is a picture; make a matrix of pictures with "
+     "dpnmf.prepare.images of the Python package"},
+    {"\xFF\xD8\xFF"sv,
+     "this is a picture; make a matrix of pictures with "
+     "dpnmf.prepare.images of the Python package"},
+    {"X\n\0\0\0"sv,
+     "this is an .rds file of R; write the table as CSV "
+     "(write.csv)"},
+    {"RDX2\n"sv, kRData},
+    {"RDX3\n"sv, kRData},
+    {"RDA2\n"sv, kRData},
+    {"RDA3\n"sv, kRData},
+    {"\xFF\xFE\0\0"sv, "the file is in UTF-32; convert it to UTF-8"},
+    {"\0\0\xFE\xFF"sv, "the file is in UTF-32; convert it to UTF-8"},
+};
+
+// A local header of a ZIP archive: the name of its first member.
+std::string_view FirstMember(std::string_view zip) {
+  constexpr std::size_t kName = 30;
+  if (zip.size() < kName) return {};
+  const auto length = static_cast<unsigned char>(zip[26]) +
+                      256u * static_cast<unsigned char>(zip[27]);
+  return zip.substr(kName, length);
+}
+
+std::string ZipArchive(std::string_view beginning, std::string_view path) {
+  const std::string_view member = FirstMember(beginning);
+  if (path.ends_with(".npz") || member.ends_with(".npy")) return "";
+  if (member == "[Content_Types].xml" || member.starts_with("_rels/") ||
+      member.starts_with("docProps/") || member.starts_with("xl/"))
+    return "this is an Excel workbook (.xlsx); save the sheet as CSV";
+  if (member.starts_with("mimetype"))
+    return "this is an OpenDocument file; save the sheet as CSV";
+  return absl::StrCat(
+      "this is a ZIP archive",
+      member.empty() ? std::string() : absl::StrCat(" with ", Quoted(member)),
+      "; unpack it, and give the table in it, such as CSV");
+}
+
+bool IsOneOf(char c, std::string_view characters) {
+  return characters.find(c) != std::string_view::npos;
+}
+
+// Markup and JSON, which may begin with blanks.
+std::string MarkedText(std::string_view beginning) {
+  const std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (beginning.starts_with(byte_order_mark))
+    beginning.remove_prefix(byte_order_mark.size());
+  beginning.remove_prefix(
+      std::min(beginning.find_first_not_of(" \t\r\n"), beginning.size()));
+  const std::string text = absl::AsciiStrToLower(View(beginning.substr(0, 64)));
+  for (const char* tag : {"<!doctype", "<html", "<head", "<table", "<body"}) {
+    if (text.starts_with(tag))
+      return "this is an HTML page and not the file itself; download the file "
+             "again, or save the table as CSV";
+  }
+  if (text.starts_with("<?xml"))
+    return "this is an XML document; save the table as CSV";
+  if (beginning.size() < 2 || !IsOneOf(beginning[0], "{[")) return "";
+  const std::size_t next = beginning.find_first_not_of(" \t\r\n", 1);
+  const char first = next < beginning.size() ? beginning[next] : ' ';
+  if (beginning[0] == '{' ? first == '"' || first == '}'
+                          : IsOneOf(first, "{[\"-0123456789"))
+    return "this is JSON; write the table as CSV (pandas: read_json, then "
+           "to_csv with index=False)";
+  return "";
+}
+
+bool IsPickle(std::string_view beginning) {
+  return beginning.size() > 2 && beginning[0] == '\x80' && beginning[1] >= 2 &&
+         beginning[1] <= 5;
+}
+
+// Every second of the first bytes is 0, as in Latin text.
+bool IsUtf16WithoutMark(std::string_view beginning) {
+  if (beginning.size() < 4) return false;
+  const auto zero = [&](std::size_t i) { return beginning[i] == '\0'; };
+  return zero(0) == zero(2) && zero(1) == zero(3) && zero(0) != zero(1);
+}
+
+// "this is an Excel workbook; save ...": what the file is and what to do, from
+// its first bytes. Empty for text, and for arrays: .npy, and a ZIP archive that
+// is called .npz or begins with one.
+std::string ForeignFile(std::string_view beginning, std::string_view path) {
+  constexpr std::string_view kZip = "PK\x03\x04", kEmptyZip = "PK\x05\x06";
+  if (beginning.starts_with(kZip) || beginning.starts_with(kEmptyZip))
+    return ZipArchive(beginning, path);
+  for (const Kind& kind : kKinds)
+    if (beginning.starts_with(kind.begin)) return kind.sentence;
+  if (beginning.starts_with("BZh") && beginning.substr(4, 6) == "1AY&SY")
+    return kKinds[0].sentence;
+  if (beginning.substr(std::min<std::size_t>(257, beginning.size()), 5) ==
+      "ustar")
+    return "this is a tar archive; unpack it";
+  if (IsPickle(beginning))
+    return "this is a pickle of Python; write the table as CSV, or the array "
+           "with numpy.save";
+  if (IsUtf16WithoutMark(beginning))
+    return "the file is in UTF-16 without a byte order mark; convert it to "
+           "UTF-8";
+  return MarkedText(beginning);
 }
 
 }  // namespace
@@ -97,7 +258,83 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
     return Unreadable(path, "the file cannot be opened; check its permissions");
   }
   gzbuffer(input->file_->handle, 1 << 17);
+  DPNMF_RETURN_IF_ERROR(input->Recognise());
   return input;
+}
+
+absl::Status InputFile::Recognise() {
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning, Peek(kForeignBytes));
+  if (const std::string foreign = ForeignFile(beginning, path_);
+      !foreign.empty())
+    return Unreadable(path_, foreign);
+  if (beginning.starts_with(kByteOrderMark)) {
+    begin_ += kByteOrderMark.size();
+    return absl::OkStatus();
+  }
+  encoding_ = beginning.starts_with("\xFF\xFE")   ? Encoding::kUtf16Little
+              : beginning.starts_with("\xFE\xFF") ? Encoding::kUtf16Big
+                                                  : Encoding::kBytes;
+  if (encoding_ == Encoding::kBytes) return absl::OkStatus();
+  raw_ = beginning.substr(2);
+  end_ = 0;
+  return Decode(/*at_end=*/false);
+}
+
+void InputFile::Append(std::string_view bytes) {
+  if (buffer_.size() - end_ < bytes.size()) buffer_.resize(end_ + bytes.size());
+  std::copy(bytes.begin(), bytes.end(),
+            buffer_.begin() + static_cast<std::ptrdiff_t>(end_));
+  end_ += bytes.size();
+}
+
+absl::Status InputFile::Decode(bool at_end) {
+  const auto unit = [this](std::size_t at) {
+    const auto first = static_cast<unsigned char>(raw_[at]);
+    const auto second = static_cast<unsigned char>(raw_[at + 1]);
+    return encoding_ == Encoding::kUtf16Little ? first + 256u * second
+                                               : 256u * first + second;
+  };
+  const auto is_half = [](std::uint32_t code, std::uint32_t begin) {
+    return code >= begin && code < begin + 0x400;
+  };
+  const absl::Status damaged = Unreadable(
+      path_, "the file begins as UTF-16 and is damaged; convert it to UTF-8");
+  std::string text;
+  std::size_t at = 0;
+  for (; at + 2 <= raw_.size(); at += 2) {
+    std::uint32_t code = unit(at);
+    if (is_half(code, 0xDC00)) return damaged;
+    if (is_half(code, 0xD800)) {
+      if (at + 4 > raw_.size()) break;
+      const std::uint32_t low = unit(at + 2);
+      if (!is_half(low, 0xDC00)) return damaged;
+      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      at += 2;
+    }
+    const auto byte = [&](std::uint32_t value) {
+      text += static_cast<char>(value);
+    };
+    const auto rest = [&](int shift) { byte(0x80 | ((code >> shift) & 0x3F)); };
+    if (code < 0x80) {
+      byte(code);
+      continue;
+    }
+    if (code < 0x800) {
+      byte(0xC0 | (code >> 6));
+    } else if (code < 0x10000) {
+      byte(0xE0 | (code >> 12));
+      rest(6);
+    } else {
+      byte(0xF0 | (code >> 18));
+      rest(12);
+      rest(6);
+    }
+    rest(0);
+  }
+  raw_.erase(0, at);
+  if (at_end && !raw_.empty()) return damaged;
+  Append(text);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::OpenMember(
@@ -206,7 +443,12 @@ absl::StatusOr<bool> InputFile::Fill() {
   char* const to = buffer_.data() + end_;
   DPNMF_ASSIGN_OR_RETURN(const std::size_t count,
                          member_ != nullptr ? ReadMember(to) : ReadGz(to));
-  end_ += count;
+  if (encoding_ == Encoding::kBytes) {
+    end_ += count;
+  } else {
+    raw_.append(to, count);
+    DPNMF_RETURN_IF_ERROR(Decode(/*at_end=*/count == 0));
+  }
   if (interrupted_ && interrupted_()) {
     return Refusal(absl::StatusCode::kCancelled, "cancelled",
                    absl::StrCat("Interrupted while reading ", path_, "."));
@@ -237,11 +479,35 @@ absl::StatusOr<std::size_t> InputFile::Read(std::span<std::byte> bytes) {
   return count;
 }
 
+absl::Status InputFile::FindLineEnd() {
+  // A line break in a quoted field is no end; a quote that nothing closes soon
+  // is no quote.
+  constexpr std::size_t kLongestQuoted = 1 << 16;
+  bool quoted = false;
+  line_end_ = '\n';
+  std::string_view text = Buffered();
+  for (std::size_t at = 0; at <= kLongestLine; ++at) {
+    if (at + 2 > text.size()) {
+      DPNMF_ASSIGN_OR_RETURN(text, Peek(at + 2));
+      if (at >= text.size()) break;
+    }
+    if (text[at] == '"') quoted = !quoted;
+    if ((quoted && at < kLongestQuoted) ||
+        (text[at] != '\r' && text[at] != '\n'))
+      continue;
+    if (text[at] == '\r' && !text.substr(at + 1).starts_with('\n'))
+      line_end_ = '\r';
+    break;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> InputFile::ReadLine(std::string_view* line) {
+  if (line_end_ == '\0') DPNMF_RETURN_IF_ERROR(FindLineEnd());
   std::size_t searched = 0, length = 0;
   while (true) {
     const std::string_view buffered = Buffered();
-    const std::size_t end = buffered.find('\n', searched);
+    const std::size_t end = buffered.find(line_end_, searched);
     if (end != std::string_view::npos) {
       length = end;
       break;
@@ -257,8 +523,7 @@ absl::StatusOr<bool> InputFile::ReadLine(std::string_view* line) {
   }
   *line = Buffered().substr(0, length);
   begin_ = std::min(end_, begin_ + length + 1);
-  if (++line_number_ == 1 && line->substr(0, 3) == kByteOrderMark)
-    line->remove_prefix(3);
+  ++line_number_;
   if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
   return true;
 }

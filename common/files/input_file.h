@@ -1,5 +1,6 @@
-// A file read from front to back, decompressed where it begins like gzip; or a
-// member of a ZIP archive (zip_directory.h).
+// A file read from front to back, decompressed where it begins like gzip, and
+// in UTF-8 where it begins with the byte order mark of UTF-16; or a member of a
+// ZIP archive (zip_directory.h).
 #ifndef DPNMF_COMMON_FILES_INPUT_FILE_H_
 #define DPNMF_COMMON_FILES_INPUT_FILE_H_
 
@@ -26,8 +27,9 @@ using LoadProgress =
 class InputFile {
  public:
   // `content`: the bytes of the file, for callers that have read it; `path` is
-  // then a name for sentences alone. NOT_FOUND "input-not-found";
-  // INVALID_ARGUMENT "input-unreadable".
+  // then a name for sentences alone. A byte order mark is no part of the bytes.
+  // NOT_FOUND "input-not-found"; INVALID_ARGUMENT "input-unreadable", also for
+  // files that no reader reads: workbooks, archives, HDF5, JSON and others.
   static absl::StatusOr<std::unique_ptr<InputFile>> Open(
       const std::string& path, LoadProgress progress = {},
       std::function<bool()> interrupted = {},
@@ -59,8 +61,8 @@ class InputFile {
   // Fills `bytes` as far as the file goes; returns how many were read.
   absl::StatusOr<std::size_t> Read(std::span<std::byte> bytes);
 
-  // Sets *line to the next line without its end ("\n" or "\r\n") and, for the
-  // first line, without a UTF-8 byte order mark; false at the end of the file.
+  // Sets *line to the next line without its end; false at the end of the file.
+  // Lines end with "\n" or "\r\n", or, if the first one does, with "\r" alone.
   // *line is valid until the next call.
   absl::StatusOr<bool> ReadLine(std::string_view* line);
 
@@ -79,6 +81,14 @@ class InputFile {
             std::function<bool()> interrupted);
   // Appends the next chunk to the buffer; false at the end of the file.
   absl::StatusOr<bool> Fill();
+  // Looks at the first bytes: their kind, their encoding.
+  absl::Status Recognise();
+  // Appends the bytes of raw_ in UTF-8, as far as they are whole characters.
+  absl::Status Decode(bool at_end);
+  // Appends bytes to the buffer.
+  void Append(std::string_view bytes);
+  // Sets line_end_ from the end of the first line.
+  absl::Status FindLineEnd();
   absl::StatusOr<std::size_t> ReadGz(char* to);
   absl::StatusOr<std::size_t> ReadMember(char* to);
   std::string_view Buffered() const;
@@ -96,6 +106,10 @@ class InputFile {
   std::unique_ptr<MemberFile> member_;  // in the place of file_
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // unread part of buffer_
+  enum class Encoding { kBytes, kUtf16Little, kUtf16Big };
+  Encoding encoding_ = Encoding::kBytes;
+  std::string raw_;       // of UTF-16: bytes that are not decoded yet
+  char line_end_ = '\0';  // 0: no line was read
   std::uint64_t line_number_ = 0;
 };
 

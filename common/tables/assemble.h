@@ -6,13 +6,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/tables/load.h"
 
 namespace dpnmf {
-
-// Rows, columns, features and users are at most this many.
-inline constexpr std::uint64_t kLargestExtent = 100'000'000;
 
 // values: rows * columns, row after row (row-major).
 LoadedMatrix DenseOfRows(std::vector<float> values, std::uint64_t rows,

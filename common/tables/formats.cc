@@ -13,6 +13,7 @@
 #include "common/base/view.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
+#include "common/tables/separator.h"
 
 namespace dpnmf {
 
@@ -55,10 +56,9 @@ const InputFormat* FormatOfSeparator(char separator) {
   return InputFormats().Find(separator == '\t' ? "tsv" : "text");
 }
 
-constexpr std::size_t kBeginning = 1 << 16;
-
 std::string_view FirstLine(std::string_view beginning) {
-  return beginning.substr(0, beginning.find_first_of("\r\n"));
+  const auto lines = FirstLines(beginning);
+  return lines.empty() ? std::string_view() : lines[0];
 }
 
 // Returns null if the first bytes do not tell the format.

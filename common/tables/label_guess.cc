@@ -28,6 +28,23 @@ bool IsUsualHeader(std::string_view header) {
   return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
 }
 
+// The words of a name in lower case: "patientId", "patient_id", "Patient ID".
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words(1);
+  bool was_lower = false;
+  for (const char c : name) {
+    const bool is_upper = absl::ascii_isupper(static_cast<unsigned char>(c));
+    const bool is_letter = absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                           static_cast<unsigned char>(c) >= 0x80;
+    if ((!is_letter || (is_upper && was_lower)) && !words.back().empty())
+      words.emplace_back();
+    if (is_letter) words.back() += absl::ascii_tolower(c);
+    was_lower = is_letter && !is_upper;
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
 // Returns whether the column's entries are integers, no two of them equal
 // (entries from kLargestCount on are not compared).
 bool AreDistinctIntegers(const std::vector<float>& values, std::size_t width,
@@ -58,6 +75,24 @@ std::optional<std::size_t> FindNamesByHeader(
   const auto found = std::find_if(header.begin(), header.end(), IsUsualHeader);
   if (found == header.end()) return std::nullopt;
   return static_cast<std::size_t>(found - header.begin());
+}
+
+bool NamesPeople(std::string_view header) {
+  constexpr std::array<std::string_view, 18> kPeople = {
+      "person", "people", "patient", "donor",      "subject", "participant",
+      "mrn",    "author", "user",    "respondent", "client",  "customer",
+      "member", "case",   "pid",     "individual", "userid",  "patientid"};
+  constexpr std::array<std::string_view, 8> kOfIds = {
+      "no", "nr", "num", "number", "code", "key", "name", "uuid"};
+  const auto is_any = [](const auto& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const std::vector<std::string> words = WordsOf(header);
+  if (words.empty()) return false;
+  if (words.back() == "id") return true;
+  return is_any(kPeople, words[0]) &&
+         std::all_of(words.begin() + 1, words.end(),
+                     [&](const auto& word) { return is_any(kOfIds, word); });
 }
 
 std::optional<LikelyNames> FindNamesByEntries(const std::vector<float>& values,

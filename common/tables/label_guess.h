@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dpnmf {
@@ -13,6 +14,9 @@ namespace dpnmf {
 // patient, user, name, ...). `header`: of each column, or empty.
 std::optional<std::size_t> FindNamesByHeader(
     const std::vector<std::string>& header);
+
+// Returns whether the header calls its column people: person, patient_id, MRN.
+bool NamesPeople(std::string_view header);
 
 struct LikelyNames {
   std::size_t column = 0;

@@ -57,7 +57,9 @@ absl::Status CheckFieldOptions(const InputFile& input,
       {!options.id_name.empty(), "--disjoint-people-by"},
       {!options.columns.empty(), "--columns"},
       {options.names_from_header, "--features-from-header"},
-      {options.delimiter.has_value(), "--delimiter"}};
+      {options.delimiter.has_value(), "--delimiter"},
+      {options.decimal.has_value(), "--decimal"},
+      {options.sum_rows, "--person-rows sum"}};
   for (const auto& [is_given, flag] : given) {
     if (!is_given) continue;
     return input.RefuseAt(

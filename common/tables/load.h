@@ -49,6 +49,19 @@ struct LinesOfPeople {
   std::optional<std::size_t> class_field, id_field;  // from 0
 };
 
+// How a text matrix was read, as the operator is told before it counts.
+// Private.
+struct TableReading {
+  char separator = '\0';  // 0: the file has no fields
+  bool decimal_comma = false;
+  std::uint64_t rows = 0;           // of people or features
+  std::uint64_t header_line = 0;    // 0: none
+  std::uint64_t comment_lines = 0;  // skipped: they begin with #
+  std::vector<std::string> names;   // of the header, above the entries
+  // Columns that are no entries: "1 'patient'", or "1" without a header.
+  std::vector<std::string> labels, left_out;
+};
+
 // V: D x N. Entries are finite, not negative and never -0.
 struct LoadedMatrix {
   std::uint64_t features = 0;  // D >= 1
@@ -74,6 +87,7 @@ struct LoadedMatrix {
   // LoadTable: names of the file that are none of the features', and features
   // that it spells differently (NameMatch).
   std::vector<std::string> left_out, respelled;
+  TableReading reading;
 };
 
 // A file that is no V to import: people who stay here, parts, a second moment.
@@ -89,11 +103,12 @@ struct TableOptions {
 struct LoadOptions {
   MatrixFormat format = nullptr;  // null: "auto"
   // Text matrices. Not set: the first line is a header if none of its fields is
-  // a number (some, or 0 to D - 1, as pandas writes it: "input-ambiguous");
-  // leading columns are labels if no entry of theirs is a number or their
-  // header is empty; a column that the header calls an id (label_guess.h) is
-  // "input-ambiguous". `note` is told of a column whose entries look like
-  // names.
+  // a number in any notation (some, or 0 to D - 1, as pandas writes it:
+  // "input-ambiguous"); leading columns are labels if their entries are words,
+  // if their header is empty, or, where the header is one field short, if they
+  // are words or 1, 2, 3 and so on (else "input-ambiguous"); a column that the
+  // header calls an id (label_guess.h) is "input-ambiguous". `note` is told of
+  // a column whose entries look like names.
   std::optional<bool> header;
   std::optional<int> label_columns;
   // Text matrices with people in rows: the field, counted from 1, that is the
@@ -108,8 +123,15 @@ struct LoadOptions {
   // names of the header with commas between, as "2-65,total". Their order is
   // that of the file, whatever the order here. Empty: all but labels.
   std::string columns;
-  // Text matrices. Not set: that of the format.
+  // Text matrices. Not set: that of the file's line "sep=;", else the usual one
+  // of the format unless the first lines have another (separator.h).
   std::optional<char> delimiter;
+  // Text matrices: '.' or ','. Not set: commas are read as decimal marks where
+  // they can be nothing else; else "input-not-a-number", "input-ambiguous".
+  std::optional<char> decimal;
+  // Text matrices with people in rows: rows of one id are added up. The id is
+  // id_column, or the label column that the header calls people.
+  bool sum_rows = false;
   // .npz: the name of the array. Empty: the file has one.
   std::string array;
   // Text matrices. Told the first kShownRefusals of the entries and lines
@@ -159,7 +181,8 @@ struct LoadOptions {
 // "class-column-mixed" (the file is no text matrix of users in rows),
 // "id-column-out-of-range", "flag-unused" (label_columns, id_column, columns,
 // delimiter, names_from_header or array, and the format has no such fields or
-// arrays).
+// arrays; decimal and sum_rows as well), "id-column-missing" (of id_name, or
+// for sum_rows).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

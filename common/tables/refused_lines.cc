@@ -14,6 +14,14 @@ void RefusedLines::Note(absl::Status status) {
   if (kept_.size() < kShownRefusals) kept_.push_back(std::move(status));
 }
 
+void RefusedLines::Note(absl::Status status, std::string_view cause) {
+  if (causes_.size() <= kShownRefusals && causes_.emplace(cause).second) {
+    Note(std::move(status));
+  } else {
+    NoteAgain();
+  }
+}
+
 absl::Status RefusedLines::Verdict(
     std::string_view things,
     const std::function<void(const absl::Status&)>& told) const {

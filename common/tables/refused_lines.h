@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +22,8 @@ class RefusedLines {
  public:
   // Counts all and keeps the first kShownRefusals.
   void Note(absl::Status status);
+  // The same, and keeps only the first of each cause.
+  void Note(absl::Status status, std::string_view cause);
   // Counts a line that was refused for the same reason as one before.
   void NoteAgain() { ++count_; }
   bool any() const { return count_ > 0; }
@@ -34,6 +38,7 @@ class RefusedLines {
  private:
   std::uint64_t count_ = 0;
   std::vector<absl::Status> kept_;
+  std::set<std::string, std::less<>> causes_;  // of kept_, where told
 };
 
 }  // namespace dpnmf

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
@@ -18,17 +20,33 @@
 #include "common/files/fields.h"
 #include "common/files/match_names.h"
 #include "common/tables/assemble.h"
+#include "common/tables/decimal_marks.h"
 #include "common/tables/label_guess.h"
+#include "common/tables/separator.h"
+#include "common/tables/sum_rows.h"
 
 namespace dpnmf {
 namespace {
 
 using Fields = std::vector<std::string_view>;
 
-std::size_t LeadingNonNumbers(const Fields& fields) {
-  return static_cast<std::size_t>(
-      std::find_if(fields.begin(), fields.end(), IsNumber) - fields.begin());
+// A quoted field has at most so many lines: a quote that nothing closes would
+// take the rest of the file.
+constexpr int kMostLinesOfRow = 100;
+
+bool HasNumber(std::string_view field) { return HasNumber(NotationOf(field)); }
+
+std::size_t LeadingWords(const Fields& fields) {
+  return static_cast<std::size_t>(std::find_if_not(fields.begin(), fields.end(),
+                                                   [](std::string_view field) {
+                                                     return NotationOf(field) ==
+                                                            Notation::kWord;
+                                                   }) -
+                                  fields.begin());
 }
+
+// A label may be missing where others of its column are words.
+bool IsLabel(std::string_view field) { return !HasNumber(field); }
 
 // Returns whether the fields are 0, 1, 2 and so on, at least two of them.
 bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
@@ -36,16 +54,6 @@ bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
   for (double expected = 0; at != end; ++at, ++expected)
     if (ParseNumber(*at) != expected) return false;
   return true;
-}
-
-// A number however it is written: with blanks, quotes or commas anywhere in it,
-// as '0', "3.5, 1 000, 1,5 and nan.
-bool LooksLikeNumber(std::string_view name) {
-  constexpr std::string_view kAround = " \t\r\v\f\"'`,";
-  std::string bare;
-  for (const char c : name)
-    if (kAround.find(c) == std::string_view::npos) bare += c;
-  return IsNumber(bare);
 }
 
 // Advice on a field that should be one of several.
@@ -65,21 +73,23 @@ class TextMatrixReader {
 
   absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
     users_are_rows_ = users_are_rows;
+    DPNMF_RETURN_IF_ERROR(FindSeparator());
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file is empty; give another");
+    TakeHeaderFromComment();
     if (!options_.id_name.empty()) DPNMF_RETURN_IF_ERROR(FindIdByName());
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
     if (!has_header && class_behind_first_) return NoClass(fields_.size());
-    if (has_header) {
+    if (has_header && header_.empty()) {
       header_ = std::move(first_line_);
+      reading_.header_line = row_line_;
       class_behind_first_ = false;
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
       if (!more) {
-        return input_.Refuse(
-            "input-empty", 0,
-            "there is a header, but no row of numbers after it");
+        return Refuse("input-empty", 0,
+                      "there is a header, but no row of numbers after it");
       }
     }
     DPNMF_RETURN_IF_ERROR(FixLayout(has_header));
@@ -91,16 +101,27 @@ class TextMatrixReader {
     }
     DPNMF_RETURN_IF_ERROR(
         refused_.Verdict("entries and lines", options_.refused));
+    DPNMF_RETURN_IF_ERROR(marks_.Verdict(input_));
+    if (marks_.commas_were_seen())
+      Note("Commas are read as decimal marks, as by --decimal comma");
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     DPNMF_RETURN_IF_ERROR(CheckIds());
+    DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
     NoteNames();
     if (options_.table != nullptr) return TakeTable();
+    reading_.rows = rows_;
+    if (options_.sum_rows) {
+      DPNMF_RETURN_IF_ERROR(
+          SumRows(input_, entries_.size(), &ids_, &labels_, &values_));
+      rows_ = ids_.size();
+    }
     LoadedMatrix matrix =
         DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
     matrix.ids = std::move(ids_);
     matrix.labels = std::move(labels_);
     matrix.lines = std::move(lines_);
     if (options_.names_from_header) matrix.feature_names = HeaderOfEntries();
+    matrix.reading = Reading();
     return matrix;
   }
 
@@ -198,16 +219,58 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
-  // Splits the next line that is not empty; empty lines may stand only at the
-  // end of the file.
+  // InputFile::Refuse, of the line in which the current row begins.
+  absl::Status Refuse(std::string_view code, std::uint64_t column,
+                      std::string_view problem) const {
+    return input_.RefuseAt(code, row_line_, column, problem);
+  }
+
+  void Note(const std::string& sentence) const {
+    if (options_.note) options_.note(sentence);
+  }
+
+  // The separator that a flag or the first line declares, else the one that the
+  // first lines have.
+  absl::Status FindSeparator() {
+    DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
+                           input_.Peek(kBeginning));
+    const auto declared =
+        DeclaredSeparator(beginning.substr(0, beginning.find_first_of("\r\n")));
+    if (!options_.delimiter.has_value()) {
+      const char usual = separator_;
+      separator_ = declared.has_value()
+                       ? *declared
+                       : LikelySeparator(FirstLines(beginning), usual);
+      if (separator_ != usual) {
+        Note(absl::StrCat("Fields are separated as by --delimiter ",
+                          NameOfSeparator(separator_)));
+      }
+    }
+    marks_ = DecimalMarks(options_.decimal, separator_);
+    std::string_view line;
+    return declared.has_value() ? input_.ReadLine(&line).status()
+                                : absl::OkStatus();
+  }
+
+  // Splits the next line that is neither empty nor a comment; empty lines may
+  // stand only above the first and at the end of the file.
   absl::StatusOr<bool> NextRow() {
     std::uint64_t empty_line = 0;
     while (true) {
       std::string_view line;
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) return false;
+      row_line_ = input_.line_number();
       if (IsBlank(line, separator_)) {
-        if (empty_line == 0) empty_line = input_.line_number();
+        if (empty_line == 0 && begun_) empty_line = row_line_;
+        continue;
+      }
+      if (IsComment(line)) {
+        ++reading_.comment_lines;
+        if (!begun_) {
+          comment_ = line;
+          comment_line_ = row_line_;
+        }
         continue;
       }
       if (empty_line != 0) {
@@ -216,24 +279,81 @@ class TextMatrixReader {
             "the line is empty; remove it or write its numbers"));
         empty_line = 0;
       }
+      begun_ = true;
       if (AddPlainRow(line)) continue;
-      if (SplitFields(line, separator_, &fields_)) {
+      DPNMF_ASSIGN_OR_RETURN(const bool is_split, Split(line));
+      if (is_split) {
         if (width_ == 0) {
           first_line_.clear();
           for (const std::string_view field : fields_)
-            first_line_.push_back(FieldText(line, field));
+            first_line_.push_back(FieldText(line_, field));
         }
-        DPNMF_RETURN_IF_ERROR(TakeClass(line));
-        line_ = line;
+        DPNMF_RETURN_IF_ERROR(TakeClass(line_));
         return true;
       }
       absl::Status malformed =
-          input_.Refuse("input-malformed", fields_.size() + 1,
-                        "a quoted field must end with a quote before the "
-                        "separator; correct or remove the quotes");
+          Refuse("input-malformed", fields_.size() + 1,
+                 "a quoted field must end with a quote before the separator; "
+                 "correct or remove the quotes");
       if (width_ == 0) return malformed;  // the layout is not known yet
       refused_.Note(std::move(malformed));
     }
+  }
+
+  // Splits the line into fields_; a field in quotes may go on in further lines.
+  absl::StatusOr<bool> Split(std::string_view line) {
+    line_ = line;
+    if (SplitFields(line_, separator_, &fields_)) return true;
+    if (!HasOpenQuote(line_, separator_)) return false;
+    joined_ = line;
+    line_ = joined_;
+    for (int i = 1; i < kMostLinesOfRow; ++i) {
+      std::string_view next;
+      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&next));
+      if (!more) break;
+      absl::StrAppend(&joined_, "\n", View(next));
+      line_ = joined_;
+      if (next.find('"') == std::string_view::npos) continue;
+      if (SplitFields(line_, separator_, &fields_)) return true;
+      if (!HasOpenQuote(line_, separator_)) return false;
+    }
+    SplitFields(line_, separator_, &fields_);  // the field that does not end
+    return false;
+  }
+
+  // Lines that begin with # are comments, unless numbers follow a label such as
+  // "#word".
+  bool IsComment(std::string_view line) {
+    if (!line.starts_with('#')) return false;
+    const bool has_label = line.size() > 1 && line[1] != ' ' &&
+                           line[1] != '\t' && line[1] != separator_;
+    Fields fields;
+    if (!has_label || !SplitFields(line, separator_, &fields) ||
+        fields.size() < 2)
+      return true;
+    return !std::all_of(fields.begin() + 1, fields.end(),
+                        [](std::string_view field) { return IsNumber(field); });
+  }
+
+  // The comment above the first row is a header if it names its fields, as
+  // numpy.savetxt writes it.
+  void TakeHeaderFromComment() {
+    if (comment_.empty() || comment_line_ + 1 != row_line_ ||
+        options_.header == false ||
+        std::none_of(fields_.begin(), fields_.end(),
+                     [](std::string_view field) { return HasNumber(field); }))
+      return;
+    const std::string_view names = TrimBlanks(std::string_view(comment_).substr(
+        std::min(comment_.find_first_not_of('#'), comment_.size())));
+    Fields fields;
+    if (!SplitFields(names, separator_, &fields) ||
+        fields.size() != InFile(fields_.size()) ||
+        std::any_of(fields.begin(), fields.end(),
+                    [](std::string_view field) { return HasNumber(field); }))
+      return;
+    header_.assign(fields.begin(), fields.end());
+    reading_.header_line = comment_line_;
+    --reading_.comment_lines;
   }
 
   // Takes the field of the class out of the line: whatever the other fields
@@ -243,8 +363,9 @@ class TextMatrixReader {
     const auto column = static_cast<std::size_t>(*options_.class_column);
     // The first line may be a header as R writes it: one field fewer.
     if (width_ == 0 && header_.empty() && column == fields_.size() + 1 &&
-        options_.header.value_or(
-            std::none_of(fields_.begin(), fields_.end(), IsNumber))) {
+        options_.header.value_or(std::none_of(
+            fields_.begin(), fields_.end(),
+            [](std::string_view field) { return HasNumber(field); }))) {
       class_behind_first_ = true;
       return absl::OkStatus();
     }
@@ -252,13 +373,13 @@ class TextMatrixReader {
     class_ = FieldText(line, fields_[column - 1]);
     fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(column) - 1);
     if (!fields_.empty()) return absl::OkStatus();
-    return input_.Refuse("input-malformed", column,
-                         "the line has no field besides the class; check the "
-                         "separator");
+    return Refuse("input-malformed", column,
+                  "the line has no field besides the class; check the "
+                  "separator");
   }
 
   absl::Status NoClass(std::size_t fields) const {
-    return input_.Refuse(
+    return Refuse(
         "class-column-out-of-range", fields,
         absl::StrCat("the line has ", fields,
                      " fields, and the class is declared in field ",
@@ -283,7 +404,7 @@ class TextMatrixReader {
     const auto& classes = options_.classes;
     const auto found = std::find(classes.begin(), classes.end(), class_);
     if (found == classes.end()) {
-      refused_.Note(input_.Refuse(
+      refused_.Note(Refuse(
           "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
           absl::StrCat("the label ", Quoted(class_),
                        " is not declared; declare it with --classes, or "
@@ -313,8 +434,10 @@ class TextMatrixReader {
           break;
         const std::string_view label(at, static_cast<const char*>(next));
         // A number among the words is refused (AddRow).
-        if (field < words_only_ && IsNumber(label)) break;
+        if (!IsPlainLabel(field, label)) break;
         if (lines_.width > 0) lines_.values.push_back(ParseAnyFloat(label));
+        if (field < label_hashes_.size())
+          label_hashes_[field].push_back(HashOf(label));
         at = static_cast<const char*>(next);
         continue;
       }
@@ -334,11 +457,27 @@ class TextMatrixReader {
     }
     values_.resize(before);
     lines_.values.resize(lines_before);
+    for (std::vector<std::uint64_t>& hashes : label_hashes_)
+      hashes.resize(std::min<std::size_t>(hashes.size(), rows_));
     return false;
   }
 
+  // Returns whether the label is of a kind that needs no further look.
+  bool IsPlainLabel(std::size_t field, std::string_view label) const {
+    if (field < words_only_) {
+      return label.find_first_of("0123456789") == std::string_view::npos ||
+             (NotationOf(label) == Notation::kWord &&
+              label.find_first_of(";\t|") == std::string_view::npos);
+    }
+    return !counts_rows_ || field > 0 || ParseWhole(label) == rows_ + 1;
+  }
+
+  static std::uint64_t HashOf(std::string_view label) {
+    return std::hash<std::string_view>()(TrimBlanks(label));
+  }
+
   // Digits, or any number of std::from_chars, up to a separator or the end.
-  bool ReadPlainEntry(const char** at, const char* end, float* value) const {
+  bool ReadPlainEntry(const char** at, const char* end, float* value) {
     constexpr std::ptrdiff_t kMostDigits = 7;  // a float holds them exactly
     const char* digit = *at;
     std::uint32_t whole = 0;
@@ -355,37 +494,58 @@ class TextMatrixReader {
     if (error != std::errc() || (rest != end && *rest != separator_) ||
         ToEntry(number, value).has_value())
       return false;
+    marks_.NoteNumber(
+        std::string_view(*at, static_cast<std::size_t>(rest - *at)));
     *at = rest;
     return true;
   }
 
-  // A header has no number in it. A first line of words and numbers could be a
-  // header, the first labelled row, or a row with a missing value: nobody's row
-  // is dropped on a guess.
-  absl::StatusOr<bool> IsHeader() {
+  // A header has no number in it, in whatever notation. A first line of words
+  // and numbers could be a header, the first labelled row, or a row with a
+  // missing value: nobody's row is dropped on a guess.
+  absl::StatusOr<bool> IsHeader() const {
+    if (!header_.empty()) return true;
     if (options_.header.has_value()) return *options_.header;
     const auto labels = std::min(
         fields_.size(), static_cast<std::size_t>(LabelColumns().value_or(0)));
     const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
-    const auto numbers = std::count_if(begin, fields_.end(), IsNumber);
+    const auto has_number = [](std::string_view field) {
+      return HasNumber(field);
+    };
+    const auto numbers = std::count_if(begin, fields_.end(), has_number);
     if (numbers == fields_.end() - begin) {
       // A table of D rows does not become one of D + 1 without being refused.
       const bool is_counted = options_.table != nullptr && !users_are_rows_;
       if (is_counted || !CountsFromZero(begin, fields_.end())) return false;
-      return input_.Refuse(
+      return Refuse(
           "input-ambiguous", FieldNumber(labels),
           absl::StrCat("the first line is 0 to ", numbers - 1,
                        ": it could be a header, which pandas writes by "
                        "default, or a row; give --header yes or --header no"));
     }
-    if (numbers == 0) return true;
-    const auto word = std::find_if_not(begin, fields_.end(), IsNumber);
-    return input_.Refuse(
+    const auto other = std::find_if_not(begin, fields_.end(), has_number);
+    const bool has_word =
+        std::any_of(begin, fields_.end(), [](std::string_view field) {
+          return NotationOf(field) == Notation::kWord;
+        });
+    // A row whose entries are missing or no numbers; but nothing in front is
+    // what pandas writes above its index.
+    if (numbers > 0 && !has_word &&
+        std::find(begin, fields_.end() - 1, std::string_view()) ==
+            fields_.end() - 1)
+      return false;
+    // nan, inf and NA are names among words.
+    if (numbers == 0 && (has_word || begin == fields_.end())) return true;
+    return Refuse(
         "input-ambiguous",
-        FieldNumber(static_cast<std::size_t>(word - fields_.begin())),
-        absl::StrCat(Quoted(*word),
-                     " is not a number, but other fields of the first line "
-                     "are; give --header yes or --header no"));
+        FieldNumber(static_cast<std::size_t>(other - fields_.begin())),
+        numbers == 0
+            ? absl::StrCat(Quoted(*other),
+                           " could be a name or an entry that is no number; "
+                           "give --header yes or --header no")
+            : absl::StrCat(Quoted(*other),
+                           " is not a number, but other fields of the first "
+                           "line are; give --header yes or --header no"));
   }
 
   // The first line is a header and says where the id is. Whoever declared the
@@ -397,9 +557,10 @@ class TextMatrixReader {
           absl::StrCat("people are identified by the column ",
                        Quoted(options_.id_name), ", and ", View(problem)));
     };
+    const auto& names = header_.empty() ? first_line_ : header_;
     std::optional<int> found;
-    for (std::size_t i = 0; i < first_line_.size(); ++i) {
-      if (TrimBlanks(first_line_[i]) != options_.id_name) continue;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (TrimBlanks(names[i]) != options_.id_name) continue;
       if (found.has_value())
         return refuse("the header has it twice; give one another name");
       found = static_cast<int>(i) + 1;
@@ -420,52 +581,121 @@ class TextMatrixReader {
   // From the first row of numbers: its width and how many labels lead it.
   absl::Status FixLayout(bool has_header) {
     width_ = fields_.size();
-    words_only_ = LeadingNonNumbers(fields_);
+    words_only_ = LeadingWords(fields_);
     std::size_t named = 0;  // by the header
     if (has_header) {
-      // R writes no field above the row names.
-      const bool unnamed_labels = header_.size() + 1 == InFile(width_);
-      if (!unnamed_labels && header_.size() != InFile(width_)) {
-        return input_.Refuse("input-ragged",
-                             std::min(header_.size(), InFile(width_)) + 1,
-                             absl::StrCat("the line has ", InFile(width_),
-                                          " fields and the header has ",
-                                          header_.size(), "; make them equal"));
-      }
-      if (unnamed_labels && !options_.id_name.empty()) {
-        return input_.RefuseAt(
-            "id-column-missing", 0, 0,
-            "the header has one field fewer than the rows, so it does not say "
-            "which column is the id; give every column a name");
-      }
-      if (unnamed_labels) header_.insert(header_.begin(), "");
-      if (options_.class_column.has_value())
-        header_.erase(header_.begin() + *options_.class_column - 1);
+      DPNMF_RETURN_IF_ERROR(FitHeader());
       while (named < header_.size() && header_[named].empty()) ++named;
       // The names of the features in a file of `dpnmf model`.
       if (named == 0 && !users_are_rows_ && header_[0] == "feature") named = 1;
+    } else if (fields_.size() > 1 && fields_.back().empty()) {
+      return Refuse("input-ragged", InFile(width_),
+                    "the line ends with a separator; remove it from the end of "
+                    "every line, or write 0 behind it if an entry is missing");
     }
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
+    // The ids of sums may be numbers.
+    if (options_.sum_rows && label_columns_ < header_.size() &&
+        NamesPeople(header_[label_columns_]))
+      ++label_columns_;
     if (LabelColumns().has_value()) {
       label_columns_ = static_cast<std::size_t>(*LabelColumns());
       words_only_ = 0;
       guessed_ = false;
+      counts_rows_ = false;
     }
     if (options_.id_column.has_value() &&
         (*options_.id_column < 1 || IdIndex() >= width_)) {
-      return input_.Refuse(
-          "id-column-out-of-range", InFile(width_),
-          absl::StrCat("the line has ", InFile(width_),
-                       " fields, and the id is declared in "
-                       "field ",
-                       *options_.id_column, "; correct --id-column"));
+      return Refuse("id-column-out-of-range", InFile(width_),
+                    absl::StrCat("the line has ", InFile(width_),
+                                 " fields, and the id is declared in "
+                                 "field ",
+                                 *options_.id_column, "; correct --id-column"));
     }
+    if (options_.id_column.has_value()) id_ = IdIndex();
     if (options_.table != nullptr) {
       DPNMF_RETURN_IF_ERROR(FixTable());
-    } else if (!options_.columns.empty()) {
-      return ChooseColumns();
+      return entries_.empty() ? NoNumber() : absl::OkStatus();
     }
+    if (!options_.columns.empty()) {
+      DPNMF_RETURN_IF_ERROR(ChooseColumns());
+    } else {
+      DPNMF_RETURN_IF_ERROR(TakeColumnsBehindLabels());
+    }
+    if (options_.sum_rows) DPNMF_RETURN_IF_ERROR(FindIdOfSums());
+    plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
+             options_.columns.empty() && !id_.has_value() &&
+             options_.decimal != ',';
+    if (users_are_rows_ && !id_.has_value())
+      label_hashes_.resize(std::min(label_columns_, width_));
+    KeepLines();
+    return absl::OkStatus();
+  }
+
+  // Compares the header with the first row: R writes no field above the names
+  // of rows.
+  absl::Status FitHeader() {
+    const std::size_t fields = InFile(width_);
+    const bool ends_empty = width_ > 1 && fields_.back().empty();
+    if (header_.size() + 1 == fields && ends_empty)
+      return EndsWithSeparator("the line ends, and the header does not end,");
+    if (header_.size() == fields && ends_empty && header_.back().empty())
+      return EndsWithSeparator("header and line end");
+    if (header_.size() == fields + 1 && header_.back().empty())
+      return EndsWithSeparator("the header ends, and the line does not end,");
+    const bool unnamed_labels = header_.size() + 1 == fields;
+    if (!unnamed_labels && header_.size() != fields) {
+      return Refuse("input-ragged", std::min(header_.size(), fields) + 1,
+                    absl::StrCat("the line has ", fields,
+                                 " fields and the header has ", header_.size(),
+                                 header_.size() == 1
+                                     ? "; remove the header if it is a title, "
+                                       "or name the separator (--delimiter)"
+                                     : "; make them equal"));
+    }
+    if (unnamed_labels && !options_.id_name.empty()) {
+      return input_.RefuseAt(
+          "id-column-missing", 0, 0,
+          "the header has one field fewer than the rows, so it does not say "
+          "which column is the id; give every column a name");
+    }
+    if (unnamed_labels && LabelColumns().value_or(1) == 0) {
+      return Refuse("input-ragged", fields,
+                    absl::StrCat("the line has ", fields,
+                                 " fields and the header has ", header_.size(),
+                                 "; write a name for each into the header"));
+    }
+    if (unnamed_labels && !LabelColumns().has_value() && words_only_ == 0) {
+      counts_rows_ = true;
+    }
+    if (unnamed_labels) header_.insert(header_.begin(), "");
+    if (options_.class_column.has_value())
+      header_.erase(header_.begin() + *options_.class_column - 1);
+    return absl::OkStatus();
+  }
+
+  absl::Status EndsWithSeparator(std::string_view what) const {
+    return Refuse("input-ragged", InFile(width_),
+                  absl::StrCat(View(what),
+                               " with a separator, behind which nothing "
+                               "stands; remove it from the end of every line"));
+  }
+
+  // The header is one field short, and the first column is neither words nor
+  // 1, 2, 3 and so on.
+  absl::Status NotNamesOfRows() const {
+    return Refuse(
+        "input-ambiguous", 1,
+        absl::StrCat(
+            "the header has one field fewer than the lines: R writes tables "
+            "so, with names of rows in front, but ",
+            Quoted(fields_[0]),
+            " could be an entry too; give --label-columns 1 if column 1 has "
+            "names, else write a name for every column into the header"));
+  }
+
+  absl::Status TakeColumnsBehindLabels() {
     if (options_.id_column.has_value() && IdIndex() >= label_columns_) {
       return input_.RefuseAt(
           "id-column-out-of-range", 0, 0,
@@ -474,18 +704,53 @@ class TextMatrixReader {
                        "labels; leave --label-columns out, or name the entries "
                        "with --columns"));
     }
-    if (options_.table == nullptr) {
-      for (std::size_t i = label_columns_; i < width_; ++i)
-        entries_.push_back(i);
-      plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
-               !options_.id_column.has_value();
-      KeepLines();
-    }
-    if (!entries_.empty()) return absl::OkStatus();
-    return input_.Refuse(
+    for (std::size_t i = label_columns_; i < width_; ++i) entries_.push_back(i);
+    if (label_columns_ >= width_) return NoNumber();
+    return CheckNotTriples();
+  }
+
+  absl::Status NoNumber() const {
+    return Refuse(
         "input-not-a-number", 1,
         absl::StrCat("the line has no number after its labels (first field ",
-                     Quoted(fields_[0]), "); ", AdviceOnSeparator(fields_[0])));
+                     Quoted(fields_[0]), "); ",
+                     header_.empty() ? ""
+                                     : "remove the line above it if "
+                                       "that is a title, or ",
+                     AdviceOnSeparator(fields_[0])));
+  }
+
+  // Person, item and count in each line would be one feature, or none.
+  absl::Status CheckNotTriples() const {
+    if (options_.format != nullptr || LabelColumns().value_or(0) > 1 ||
+        width_ != 3 || !users_are_rows_ || options_.class_column.has_value() ||
+        NotationOf(fields_[1]) != Notation::kWord || !IsNumber(fields_[2]))
+      return absl::OkStatus();
+    return Refuse(
+        "input-ambiguous", 2,
+        absl::StrCat("column ", ColumnText(1),
+                     " has a word, with one number behind it: give --format-in "
+                     "triples, with --features and --users-count, if the "
+                     "fields are person, item and count; else name the columns "
+                     "of numbers with --columns, or give --class-column 2 if "
+                     "it is the class of each person"));
+  }
+
+  // Rows are added up by an id: the one that is declared, or the label column
+  // that the header calls people.
+  absl::Status FindIdOfSums() {
+    if (!users_are_rows_) {
+      return input_.RefuseAt("flag-unused", 0, 0,
+                             "--person-rows sum adds up rows, and people are "
+                             "columns here; leave it out");
+    }
+    for (std::size_t i = 0; i < label_columns_ && !id_.has_value(); ++i)
+      if (i < header_.size() && NamesPeople(header_[i])) id_ = i;
+    if (id_.has_value()) return absl::OkStatus();
+    return input_.RefuseAt(
+        "id-column-missing", 0, 0,
+        "--person-rows sum adds up rows of one person, and neither a flag nor "
+        "the header says which column is the person; give --id-column C");
   }
 
   // The columns that --columns names.
@@ -511,7 +776,6 @@ class TextMatrixReader {
     }
     for (std::size_t i = 0; i < width_; ++i)
       if (chosen[i]) entries_.push_back(i);
-    KeepLines();
     return entries_.empty() ? UnknownColumn(options_.columns)
                             : absl::OkStatus();
   }
@@ -538,17 +802,19 @@ class TextMatrixReader {
 
   // Keeps whole lines if a person's line may have more numbers than entries.
   void KeepLines() {
-    if (!users_are_rows_ || entries_.size() == InFile(width_)) return;
-    // Labels that were guessed from words have no number.
-    if (entries_.size() + words_only_ == InFile(width_)) return;
+    if (!users_are_rows_) return;
+    // Labels that were guessed from words have no number. Sums are not the
+    // lines.
+    if (!options_.sum_rows && (entries_.size() == InFile(width_) ||
+                               entries_.size() + words_only_ == InFile(width_)))
+      return;
     lines_.width = InFile(width_);
     lines_.is_entry.resize(lines_.width);
     for (const std::size_t i : entries_)
       lines_.is_entry[FieldNumber(i) - 1] = true;
     if (options_.class_column.has_value())
       lines_.class_field = static_cast<std::size_t>(*options_.class_column) - 1;
-    if (options_.id_column.has_value())
-      lines_.id_field = static_cast<std::size_t>(*options_.id_column) - 1;
+    if (id_.has_value()) lines_.id_field = FieldNumber(*id_) - 1;
   }
 
   // All numbers of the line, with that of the class.
@@ -574,26 +840,36 @@ class TextMatrixReader {
 
   absl::Status AddRow() {
     if (fields_.size() != width_) {
-      refused_.Note(
-          input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
-                        absl::StrCat("the line has ", InFile(fields_.size()),
-                                     " fields and the lines before have ",
-                                     InFile(width_), "; make them equal")));
+      const bool ends_empty =
+          fields_.size() == width_ + 1 && fields_.back().empty();
+      refused_.Note(Refuse(
+          "input-ragged", std::min(fields_.size(), width_) + 1,
+          absl::StrCat("the line has ", InFile(fields_.size()),
+                       " fields and the lines before have ", InFile(width_),
+                       ends_empty ? "; remove the separator at its end"
+                                  : "; make them equal")));
       return absl::OkStatus();
     }
-    for (std::size_t i = 0; i < words_only_; ++i) {
-      if (!IsNumber(fields_[i])) continue;
-      return input_.Refuse(
-          "input-ambiguous", FieldNumber(i),
-          absl::StrCat("the number ", Quoted(fields_[i]),
-                       " is in a column of labels; give --label-columns K"));
+    if (width_ > 1 && std::all_of(fields_.begin(), fields_.end(),
+                                  [](auto field) { return field.empty(); })) {
+      refused_.Note(Refuse("input-not-a-number", 1,
+                           "the line has separators alone; remove it, or write "
+                           "its numbers"),
+                    "separators");
+      return absl::OkStatus();
     }
-    if (options_.id_column.has_value()) {
-      const std::size_t at = IdIndex();
-      ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[at])));
+    for (std::size_t i = 0; i < words_only_; ++i)
+      DPNMF_RETURN_IF_ERROR(CheckGuessedLabel(i));
+    if (counts_rows_ && ParseWhole(fields_[0]) != rows_ + 1)
+      return NotNamesOfRows();
+    for (std::size_t i = 0; i < label_hashes_.size(); ++i)
+      label_hashes_[i].push_back(HashOf(fields_[i]));
+    if (id_.has_value()) {
+      ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[*id_])));
       if (ids_.back().empty()) {
-        refused_.Note(input_.Refuse("input-malformed", FieldNumber(at),
-                                    "the id is empty; give every person one"));
+        refused_.Note(Refuse("input-malformed", FieldNumber(*id_),
+                             "the id is empty; give every person one"),
+                      "id");
       }
     }
     for (std::size_t k = 0; k < in_front_.size(); ++k) {
@@ -601,26 +877,90 @@ class TextMatrixReader {
           TrimBlanks(FieldText(line_, fields_[in_front_[k]])));
     }
     for (const std::size_t i : entries_) {
-      float entry = 0;
       double number = 0;
-      const auto problem =
-          options_.table != nullptr
-              ? ParseNumber(fields_[i], !options_.table->negative, &number)
-              : ParseEntry(fields_[i], &entry);
-      if (problem.has_value()) {
-        refused_.Note(
-            input_.Refuse(problem->code, FieldNumber(i), problem->sentence));
+      if (const auto problem = marks_.Parse(
+              fields_[i], row_line_,
+              options_.table == nullptr || !options_.table->negative,
+              &number)) {
+        RefuseEntry(i, *problem);
       }
       if (refused_.any()) continue;
       if (options_.table != nullptr) {
         numbers_.push_back(number);
       } else {
-        values_.push_back(entry);
+        values_.push_back(static_cast<float>(number));
       }
     }
     ++rows_;
     KeepLine();
     return AddLabel();
+  }
+
+  // A column is of labels if its entries are words, in every row: then any row
+  // tells how many features there are.
+  absl::Status CheckGuessedLabel(std::size_t i) const {
+    const std::string_view field = fields_[i];
+    if (!IsLabel(field)) {
+      return Refuse(
+          "input-ambiguous", FieldNumber(i),
+          absl::StrCat("the number ", Quoted(field),
+                       " is in a column of labels; give --label-columns K"));
+    }
+    const std::size_t separator = field.find_last_of(";\t|");
+    if (separator == std::string_view::npos || options_.delimiter.has_value() ||
+        !HasNumber(field.substr(separator + 1)))
+      return absl::OkStatus();
+    return Refuse(
+        "input-ambiguous", FieldNumber(i),
+        absl::StrCat("the label ", Quoted(field),
+                     " ends in a number behind another separator; give "
+                     "--delimiter"));
+  }
+
+  // One sentence for each cause: a column of words, a notation, a sign.
+  void RefuseEntry(std::size_t field, const EntryProblem& problem) {
+    const std::string_view text = fields_[field];
+    const Notation notation = NotationOf(text);
+    std::string cause(problem.code);
+    std::string sentence = problem.sentence;
+    if (problem.code == "input-not-a-number")
+      absl::StrAppend(&cause, static_cast<int>(notation));
+    if (notation == Notation::kWord && !IsTextColumn(field)) {
+      absl::StrAppend(&cause, ": ", sentence);
+    } else if (notation == Notation::kWord) {
+      absl::StrAppend(&cause, " ", field);
+      sentence = absl::StrCat(
+          "column ", ColumnText(field), " has words, such as ", Quoted(text),
+          ", and no numbers; name the columns of numbers with --columns, or "
+          "give --class-column ",
+          FieldNumber(field), " if it is the class of each person");
+    } else if (field == 0 && !LayoutIsDeclared() &&
+               notation != Notation::kNumber &&
+               notation != Notation::kNotFinite &&
+               notation != Notation::kEmpty) {
+      absl::StrAppend(&cause, " in front");
+      absl::StrAppend(&sentence,
+                      ", or give --label-columns 1 if column 1 has "
+                      "labels");
+    }
+    refused_.Note(Refuse(problem.code, FieldNumber(field), sentence), cause);
+  }
+
+  // Returns whether the field is a word in the first row with entries, and so
+  // in all of them as far as is known.
+  bool IsTextColumn(std::size_t field) {
+    if (rows_ == 0 && text_columns_.empty()) {
+      for (const std::string_view text : fields_)
+        text_columns_.push_back(NotationOf(text) == Notation::kWord);
+    }
+    return field < text_columns_.size() && text_columns_[field];
+  }
+
+  // "2 'sex'", or "2" without a header.
+  std::string ColumnText(std::size_t field) const {
+    const bool is_named = field < header_.size() && !header_[field].empty();
+    return absl::StrCat(FieldNumber(field), is_named ? " " : "",
+                        is_named ? Quoted(header_[field]) : "");
   }
 
   // Label columns as declared, without the class, which --label-columns counts
@@ -647,31 +987,78 @@ class TextMatrixReader {
 
   // Two people with one id: the column is no id, or a person has two rows.
   absl::Status CheckIds() const {
+    if (options_.sum_rows) return absl::OkStatus();
     std::vector<std::string_view> sorted(ids_.begin(), ids_.end());
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return absl::OkStatus();
-    return input_.RefuseAt("input-duplicate", 0, 0,
-                           absl::StrCat("the id ", Quoted(*twice),
-                                        " is in two rows; give every person "
-                                        "one row, or another --id-column"));
+    return input_.RefuseAt(
+        "input-duplicate", 0, 0,
+        absl::StrCat("the id ", Quoted(*twice),
+                     " is in two rows; give every person one row, "
+                     "--person-rows sum to add up the rows of a person, or "
+                     "another --id-column"));
+  }
+
+  // A column of labels that repeats says that people have several rows, if its
+  // header names people, or if there is no header and no other label differs
+  // from row to row.
+  absl::Status CheckRowsOfPeople() {
+    bool any_distinct = label_hashes_.empty();
+    for (std::size_t i = 0; i < label_hashes_.size(); ++i) {
+      std::vector<std::uint64_t>& hashes = label_hashes_[i];
+      std::sort(hashes.begin(), hashes.end());
+      const auto different = static_cast<std::uint64_t>(
+          std::unique(hashes.begin(), hashes.end()) - hashes.begin());
+      hashes.clear();
+      hashes.shrink_to_fit();
+      if (different == rows_) {
+        any_distinct = true;
+        continue;
+      }
+      const bool names_people = i < header_.size() && NamesPeople(header_[i]);
+      if (names_people) return SeveralRows(i, different);
+      repeated_.emplace_back(i, different);
+    }
+    if (!any_distinct && header_.empty() && !repeated_.empty())
+      return SeveralRows(repeated_[0].first, repeated_[0].second);
+    for (const auto& [field, different] : repeated_) {
+      Note(absl::StrCat("Column ", ColumnText(field), " of labels has ",
+                        different, " different values in ", rows_,
+                        " rows; each row counts as a person"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SeveralRows(std::size_t field, std::uint64_t different) const {
+    return input_.RefuseAt(
+        "input-duplicate", 0, 0,
+        absl::StrCat(
+            "column ", ColumnText(field), " has ", different,
+            " different values in ", rows_,
+            " rows: if they are people, give --id-column ", FieldNumber(field),
+            " --person-rows sum, which adds up the rows of a person; else name "
+            "the column of people with --id-column, or give this one another "
+            "header"));
   }
 
   // Labels that were guessed are in every row, so that any row tells how many
   // features there are: which one it is does not matter, and no person's data
   // decide it (docs/reference/privacy.md). One row alone would.
   absl::Status CheckLabelsOf(bool users_are_rows) const {
-    if (!users_are_rows || !guessed_ || rows_ > 1 || options_.table != nullptr)
-      return absl::OkStatus();
-    return input_.Refuse("input-ambiguous", 1,
-                         "the file has only one row, which would determine the "
-                         "number of features; give --label-columns K");
+    if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
+    return Refuse("input-ambiguous", 1,
+                  "the file has only one row, which would determine the "
+                  "number of features; give --label-columns K");
   }
 
   std::vector<std::string> HeaderOfEntries() const {
     std::vector<std::string> header;
-    for (const std::size_t i : entries_)
-      if (i < header_.size()) header.emplace_back(TrimBlanks(header_[i]));
+    for (const std::size_t i : entries_) {
+      if (i >= header_.size()) continue;
+      header.emplace_back(TrimBlanks(header_[i]));
+      std::replace(header.back().begin(), header.back().end(), '\n', ' ');
+    }
     return header;
   }
 
@@ -690,7 +1077,7 @@ class TextMatrixReader {
     // A person's row that --header yes calls a header would be published. The
     // sentence does not quote it.
     for (std::size_t i = 0; i < header_.size(); ++i) {
-      if (!LooksLikeNumber(header_[i])) continue;
+      if (!HasNumber(header_[i])) continue;
       return input_.RefuseAt(
           "header-not-names", 0, 0,
           absl::StrCat("field ", FieldNumber(i),
@@ -744,7 +1131,7 @@ class TextMatrixReader {
   // declared: a question about them would let one person's row decide D
   // (docs/reference/privacy.md, section 2).
   void NoteNames() const {
-    if (LayoutIsDeclared() || !options_.note) return;
+    if (LayoutIsDeclared() || !options_.note || options_.sum_rows) return;
     const auto names = FindNamesByEntries(values_, entries_.size());
     if (!names.has_value()) return;
     options_.note(absl::StrCat(
@@ -755,11 +1142,29 @@ class TextMatrixReader {
         "): see \"Columns of names\" in docs/reference/formats.md"));
   }
 
+  TableReading Reading() {
+    reading_.separator = separator_;
+    reading_.decimal_comma = marks_.has_commas();
+    reading_.names = HeaderOfEntries();
+    for (std::size_t i = 0; i < width_; ++i) {
+      if (std::binary_search(entries_.begin(), entries_.end(), i)) continue;
+      (i < label_columns_ ? reading_.labels : reading_.left_out)
+          .push_back(ColumnText(i));
+    }
+    return std::move(reading_);
+  }
+
   InputFile& input_;
-  const char separator_;
+  char separator_;
   LoadOptions options_;    // FindIdByName completes them
   Fields fields_;          // of the current line
   std::string_view line_;  // that they point into
+  std::string joined_;     // of several lines, where a quoted field has breaks
+  std::uint64_t row_line_ = 0;  // the first line of the current row
+  bool begun_ = false;          // a line was read that is no comment
+  std::string comment_;         // the last one above the first such line
+  std::uint64_t comment_line_ = 0;
+  TableReading reading_;
   std::vector<std::string> first_line_;
   bool class_behind_first_ = false;   // the first line ends before the class
   std::vector<std::string> header_;   // empty: none; FixLayout drops the class
@@ -774,8 +1179,16 @@ class TextMatrixReader {
   std::vector<double> numbers_;
   std::vector<std::size_t> in_front_;
   std::vector<std::vector<std::string>> labels_in_front_;
-  std::vector<std::string> ids_;  // of the rows, if there is an id column
-  std::string class_;             // of the current line
+  std::optional<std::size_t> id_;  // the field that is the id
+  std::vector<std::string> ids_;   // of the rows, if there is an id column
+  // Hashes of each label column, a row each; none where an id is declared.
+  std::vector<std::vector<std::uint64_t>> label_hashes_;
+  // Label columns with fewer values than rows, and how many.
+  std::vector<std::pair<std::size_t, std::uint64_t>> repeated_;
+  bool counts_rows_ = false;        // the first field is 1, 2, 3 and so on
+  std::vector<bool> text_columns_;  // fields that are words in the first row
+  DecimalMarks marks_;
+  std::string class_;  // of the current line
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
   bool users_are_rows_ = true;

@@ -13,7 +13,7 @@
 #include "common/base/view.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
-#include "common/tables/header_words.h"
+#include "common/tables/names/header_words.h"
 
 namespace dpnmf {
 namespace {

@@ -139,6 +139,8 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.id_column.has_value(), "--id-column"},
       {!options.columns.empty(), "--columns"},
       {options.delimiter.has_value(), "--delimiter"},
+      {options.decimal.has_value(), "--decimal"},
+      {options.sum_rows, "--person-rows sum"},
       {!options.array.empty(), "--array"},
       {!options.features_file.empty(), "--features"},
       {options.names_from_header, "--features-from-header"},
@@ -528,7 +530,8 @@ absl::StatusOr<DatasetImport> DatasetImport::Load(ImportOptions options,
 }
 
 ImportPreview DatasetImport::Preview() const {
-  return {description(), state_->source->people(), state_->source->First()};
+  return {description(), state_->source->people(),
+          state_->source->Understood(), state_->source->First()};
 }
 
 const DatasetDescription& DatasetImport::description() const {

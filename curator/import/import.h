@@ -28,9 +28,10 @@ inline constexpr std::uint64_t kLargestUsersCount = std::uint64_t{1} << 40;
 // Data that an import would take, for the operator's terminal only.
 struct ImportPreview {
   DatasetDescription description;
-  std::uint64_t people = 0;  // columns
-  // Entries of the first features of the first people; NaN: no rating.
-  std::vector<std::vector<float>> first;
+  std::uint64_t people = 0;             // columns
+  std::vector<std::string> understood;  // lines: how the file was read
+  // First entries and the sum of the first people, as text.
+  std::vector<std::string> first;
 };
 
 // A data set in a partition, and who is in it (DigestOfPeople, which says the
@@ -70,6 +71,8 @@ struct ImportOptions {
   std::optional<EntryRange> range;
   std::string columns;            // as in LoadOptions
   std::optional<char> delimiter;  // as in LoadOptions
+  std::optional<char> decimal;    // as in LoadOptions
+  bool sum_rows = false;          // as in LoadOptions
   std::string array;              // as in LoadOptions
 
   // Partitions of the population's people, as the ledger has or will have them,
@@ -114,6 +117,9 @@ struct ImportOptions {
 
   // Receives notes on probable mistakes, as in LoadOptions.
   std::function<void(const std::string& sentence)> note;
+  // For ImportPart: given the first people as they would be stored, before
+  // normalisation and before anything is written.
+  std::function<void(const ImportPreview& preview)> preview;
   // Asked while the file is read and before the next step; once true, the
   // import ends with CANCELLED "cancelled" and leaves nothing behind.
   std::function<bool()> interrupted;

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error.h"
+#include "common/base/utf8.h"
+#include "common/files/entry.h"
 #include "common/files/npy.h"
 #include "common/tables/load.h"
+#include "common/tables/separator.h"
 #include "curator/data/shards.h"
 #include "curator/import/columns.h"
 #include "curator/import/part.h"
@@ -129,24 +132,20 @@ Digest FingerprintsOf(const Data& data, const std::vector<std::string>& ids,
 
 constexpr std::uint64_t kShownPeople = 5, kShownFeatures = 8;
 
-// Column by column of a sparse matrix: the entries of the first rows, `missing`
-// where none is stored.
-template <typename Values, typename ValueOf>
-std::vector<std::vector<float>> FirstOfSparse(
-    const Values& values, const std::vector<std::int32_t>& indices,
-    const std::vector<std::int64_t>& indptr, std::uint64_t features,
-    float missing, const ValueOf& value_of) {
-  std::vector<std::vector<float>> first(
-      std::min<std::uint64_t>(kShownPeople, indptr.size() - 1),
-      std::vector<float>(std::min(kShownFeatures, features), missing));
-  for (std::size_t n = 0; n < first.size(); ++n) {
-    for (auto at = static_cast<std::size_t>(indptr[n]);
-         at < static_cast<std::size_t>(indptr[n + 1]); ++at) {
-      const auto row = static_cast<std::size_t>(indices[at]);
-      if (row < first[n].size()) first[n][row] = value_of(values[at]);
-    }
-  }
-  return first;
+// The end of a person's line: whether there are more entries, and their sum.
+std::string EndOfEntries(bool has_more, double sum) {
+  return absl::StrCat(has_more ? " ..." : "", " (sum ", sum, ")");
+}
+
+// "a, b, c" or "a, b ... z". A name that no terminal should get is escaped.
+std::string FirstAndLast(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 3;
+  for (std::string& name : names)
+    if (!IsPlainText(name)) name = Quoted(name);
+  if (names.size() <= kShown + 1) return absl::StrJoin(names, ", ");
+  return absl::StrCat(
+      absl::StrJoin(names.begin(), names.begin() + kShown, ", "), " ... ",
+      names.back());
 }
 
 // All-zero people and features are allowed and often a slip.
@@ -199,6 +198,8 @@ class MatrixSource : public ImportSource {
     load.classes = options.classes;
     load.columns = options.columns;
     load.delimiter = options.delimiter;
+    load.decimal = options.decimal;
+    load.sum_rows = options.sum_rows;
     load.array = options.array;
     load.names_from_header = options.names_from_header;
     load.refused = options.refused;
@@ -210,6 +211,13 @@ class MatrixSource : public ImportSource {
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
     if (options.note) NoteZeros(matrix, options.note);
+    if (options.note && matrix.users < matrix.features &&
+        options.users_are_rows.has_value() && !options.shard_of.has_value()) {
+      options.note(absl::StrCat(
+          "The file has fewer people than features (", matrix.users, " and ",
+          matrix.features, "); if it is the other way round, give --users ",
+          *options.users_are_rows ? "columns" : "rows"));
+    }
     if (options.names_from_header) {
       DPNMF_ASSIGN_OR_RETURN(
           load.feature_names,
@@ -225,6 +233,7 @@ class MatrixSource : public ImportSource {
     }
     auto source = std::make_unique<MatrixSource>(std::move(matrix),
                                                  std::move(load.feature_names));
+    source->users_are_rows_ = options.users_are_rows.value_or(true);
     if (!options.partition.empty()) {
       DPNMF_ASSIGN_OR_RETURN(source->more_ids_,
                              MoreFormsOf(source->matrix_.ids));
@@ -260,20 +269,35 @@ class MatrixSource : public ImportSource {
       ++sizes[static_cast<std::size_t>(label)];
     return sizes;
   }
-  std::vector<std::vector<float>> First() const override {
-    if (matrix_.sparse) {
-      return FirstOfSparse(matrix_.values, matrix_.indices, matrix_.indptr,
-                           matrix_.features, 0,
-                           [](float value) { return value; });
-    }
-    std::vector<std::vector<float>> first;
-    for (std::uint64_t n = 0; n < std::min(kShownPeople, matrix_.users); ++n) {
-      const auto begin = matrix_.values.begin() +
-                         static_cast<std::ptrdiff_t>(n * matrix_.features);
-      first.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(std::min(
-                                            kShownFeatures, matrix_.features)));
-    }
+  std::vector<std::string> First() const override {
+    std::vector<std::string> first;
+    for (std::uint64_t n = 0; n < std::min(kShownPeople, matrix_.users); ++n)
+      first.push_back(PersonText(n));
     return first;
+  }
+  std::vector<std::string> Understood() const override {
+    const TableReading& reading = matrix_.reading;
+    std::vector<std::string> lines;
+    const auto line = [&lines](const char* title, const std::string& text) {
+      if (!text.empty()) lines.push_back(absl::StrCat(title, text));
+    };
+    const std::vector<std::string> names = FeatureNames();
+    line("features    ", FirstAndLast(names));
+    if (reading.separator == '\0') return lines;
+    std::string read = absl::StrCat(
+        NameOfSeparator(reading.separator), " between fields, decimal ",
+        reading.decimal_comma ? "comma" : "point", ", ",
+        reading.header_line == 0
+            ? std::string("no header")
+            : absl::StrCat("header in line ", reading.header_line));
+    if (reading.comment_lines > 0)
+      absl::StrAppend(&read, ", comments (#) skipped: ", reading.comment_lines);
+    if (reading.rows != matrix_.users && users_are_rows_)
+      absl::StrAppend(&read, ", ", reading.rows, " rows added up");
+    line("read as     ", read);
+    line("labels      ", Columns(reading.labels));
+    line("left out    ", Columns(reading.left_out));
+    return lines;
   }
   absl::Status Write(const DatasetDescription& description,
                      DatasetWriter* writer) override {
@@ -302,6 +326,47 @@ class MatrixSource : public ImportSource {
   }
 
  private:
+  // Declared names, else those of the header.
+  std::vector<std::string> FeatureNames() const {
+    if (!feature_names_.empty() || !users_are_rows_) return feature_names_;
+    return matrix_.reading.names;
+  }
+
+  // "column 1 'name'", "columns 1 'a', 2 'b' ... 9 'i'".
+  static std::string Columns(const std::vector<std::string>& columns) {
+    if (columns.empty()) return "";
+    return absl::StrCat(columns.size() > 1 ? "columns " : "column ",
+                        FirstAndLast(columns));
+  }
+
+  std::string PersonText(std::uint64_t n) const {
+    double sum = 0;
+    std::vector<std::string> shown;
+    std::uint64_t count = matrix_.features;
+    const auto add = [&](const std::string& title, float value) {
+      sum += static_cast<double>(value);
+      if (shown.size() < kShownFeatures)
+        shown.push_back(absl::StrCat(title, value));
+    };
+    if (!matrix_.sparse) {
+      for (std::uint64_t d = 0; d < matrix_.features; ++d)
+        add("", matrix_.values[n * matrix_.features + d]);
+    } else {
+      const auto begin = static_cast<std::size_t>(matrix_.indptr[n]);
+      const auto end = static_cast<std::size_t>(matrix_.indptr[n + 1]);
+      count = end - begin;
+      for (std::size_t at = begin; at < end; ++at) {
+        const auto feature = static_cast<std::size_t>(matrix_.indices[at]);
+        const std::string title = feature < feature_names_.size()
+                                      ? feature_names_[feature]
+                                      : absl::StrCat(feature + 1);
+        add(absl::StrCat(title, ":"), matrix_.values[at]);
+      }
+    }
+    return absl::StrJoin(shown, " ") + EndOfEntries(shown.size() < count, sum);
+  }
+
+  bool users_are_rows_ = true;
   LoadedMatrix matrix_;
   std::vector<std::string> feature_names_;
   std::vector<double> weights_;        // of the features; may be empty
@@ -353,12 +418,25 @@ class RatingsSource : public ImportSource {
         static_cast<std::uint32_t>(items_.feature_names.size());
   }
   std::uint64_t people() const override { return ratings_.people(); }
-  std::vector<std::vector<float>> First() const override {
-    return FirstOfSparse(
-        ratings_.units, ratings_.indices, ratings_.indptr, ratings_.items,
-        std::numeric_limits<float>::quiet_NaN(), [](std::int32_t units) {
-          return static_cast<float>(kRatingUnit * units);
-        });
+  std::vector<std::string> First() const override {
+    std::vector<std::string> first;
+    const std::uint64_t people =
+        std::min<std::uint64_t>(kShownPeople, ratings_.indptr.size() - 1);
+    for (std::uint64_t n = 0; n < people; ++n) {
+      std::vector<std::string> shown(std::min(kShownFeatures, ratings_.items),
+                                     "-");
+      double sum = 0;
+      for (auto at = static_cast<std::size_t>(ratings_.indptr[n]);
+           at < static_cast<std::size_t>(ratings_.indptr[n + 1]); ++at) {
+        const double rating = kRatingUnit * ratings_.units[at];
+        const auto item = static_cast<std::size_t>(ratings_.indices[at]);
+        if (item < shown.size()) shown[item] = absl::StrCat(rating);
+        sum += rating;
+      }
+      first.push_back(absl::StrJoin(shown, " ") +
+                      EndOfEntries(shown.size() < ratings_.items, sum));
+    }
+    return first;
   }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {

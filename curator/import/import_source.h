@@ -27,9 +27,12 @@ class ImportSource {
   virtual void Describe(DatasetDescription* description) const = 0;
   // Columns; private under add or remove one.
   virtual std::uint64_t people() const = 0;
-  // The first entries of the first people, NaN where a rating is missing;
-  // before Write.
-  virtual std::vector<std::vector<float>> First() const = 0;
+  // First entries and the sum of all entries of each of the first people:
+  // "2 0 1 (sum 3)"; of sparse data the entries that are not 0 alone, with
+  // their features, and "-" where a rating is missing. Before Write.
+  virtual std::vector<std::string> First() const { return {}; }
+  // Lines that say how the file was read; before Write.
+  virtual std::vector<std::string> Understood() const { return {}; }
   // Returns the fingerprint of all data without labels, and sets `people` to
   // the fingerprints of the people (PeopleCollector::AddLine).
   virtual Digest Fingerprint(const FingerprintKey& key,

@@ -320,7 +320,6 @@ class PartsSource : public ImportSource {
     CopyShape(parts_.front().stored.description, description);
   }
   std::uint64_t people() const override { return parts_.front().range.whole; }
-  std::vector<std::vector<float>> First() const override { return {}; }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
     *people = people_;
@@ -419,6 +418,10 @@ absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
   DatasetDescription& description = record.stored.description;
   source->Describe(&description);
   DPNMF_RETURN_IF_ERROR(CheckDeclaration(description));
+  if (options.preview) {
+    options.preview({description, source->people(), source->Understood(),
+                     source->First()});
+  }
 
   DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));

@@ -232,7 +232,6 @@ class SumsSource : public ImportSource {
     description->sums = {.bits = sums_.bits, .rows = sums_.moment_rows};
   }
   std::uint64_t people() const override { return sums_.people; }
-  std::vector<std::vector<float>> First() const override { return {}; }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
     PeopleCollector collector(key);

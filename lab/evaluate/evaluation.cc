@@ -12,7 +12,7 @@
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/files/npy.h"
-#include "common/tables/name_list.h"
+#include "common/tables/names/name_list.h"
 #include "curator/import/columns.h"
 #include "lab/evaluate/prior_files.h"
 #include "lab/evaluate/seeded_noise.h"

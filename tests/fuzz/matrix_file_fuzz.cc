@@ -9,10 +9,11 @@
 #include <cstdlib>
 
 #include "common/base/error.h"
+#include "common/base/utf8.h"
 #include "common/files/npy.h"
 #include "common/tables/formats.h"
 #include "common/tables/load.h"
-#include "common/tables/name_list.h"
+#include "common/tables/names/name_list.h"
 #include "curator/import/columns.h"
 #include "tests/common/tables/zip_bytes.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -72,11 +73,18 @@ LoadOptions OptionsOf(FuzzInput* bytes) {
   if ((flags & 32) != 0) options.array = "y";
   options.note = [](const std::string& sentence) {
     Count("note");
-    Demand(std::all_of(sentence.begin(), sentence.end(),
-                       [](char c) { return c >= ' ' && c < 0x7f; }),
-           "a note that is not printable");
+    Demand(IsPlainText(sentence), "a note that is not printable");
   };
   return options;
+}
+
+// Options that came later: behind a first byte of 128 or more.
+void MoreOptionsOf(FuzzInput* bytes, LoadOptions* options) {
+  const std::uint8_t flags = bytes->Byte();
+  if ((flags & 1) != 0) options->decimal = (flags & 2) != 0 ? ',' : '.';
+  if ((flags & 4) != 0) options->delimiter = (flags & 8) != 0 ? ';' : ' ';
+  options->sum_rows = (flags & 16) != 0;
+  if ((flags & 32) != 0) options->id_column = 1 + (flags >> 6);
 }
 
 void DemandSound(const LoadedMatrix& matrix, const LoadOptions& options) {
@@ -166,6 +174,28 @@ std::vector<std::string> FuzzSeeds() {
       seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
       seed(6, 0, 0, "ENSG1\tA\tGene Expression\nENSG2\tA\tPeaks\n"),
       seed(6, 0, 0, "\"x\"\n\"1\" \"a b\"\n\"2\" \"c\"\n"),
+      seed(0, 0, 0, "beds;days\n1,5;2\n0;3\n"),
+      seed(0, 0, 0, "sep=;\r\nbeds;days\r\n1,5;1.234,5\r\n"),
+      seed(1, 0, 0, "# made by hand\n# beds\tdays\n1\t2\n#sun\t3\n"),
+      seed(0, 0, 0, "who,beds\r\"Kim\nB.\",1\rlee,2\r"),
+      seed(0, 0, 0,
+           std::string("\xFF\xFE"
+                       "1\0,\0002\0\n\0003\0,\0004\0",
+                       18)),
+      seed(0, 0, 0,
+           std::string("\xFE\xFF\xD8\x3D\xDE\x00\0,\0a\0\n\0001\0,\0002", 20)),
+      seed(32, 0, 0, "beds,days\n1,2,3\n2,4,5\n3,6,7\n"),
+      seed(32, 0, 0, "beds,sex,a,b\n1,f,$2,NA\n2,m,3%,\n"),
+      seed(32, 0, 0, "a,b,1\nc,d,2\n"),
+      seed(static_cast<char>(160), 0, 0,
+           "\x10"
+           "donor,beds\nb,1\na,4\nb,2\n"),
+      seed(static_cast<char>(160), 0, 0,
+           "\x33"
+           "7,1\n7,2\n9,3\n"),
+      seed(static_cast<char>(160), 0, 0,
+           "\x0F"
+           "1,5;2\n3;4\n"),
   };
   for (const InputFormat* format : InputFormats().rows()) {
     const std::string samples =
@@ -211,7 +241,9 @@ std::vector<std::string> ExpectedOutcomes() {
           "item-unknown",
           "input-ratings",
           "array-unknown",
-          "flag-unused"};
+          "flag-unused",
+          "id-column-missing",
+          "id-column-out-of-range"};
 }
 
 void RunOne(const std::uint8_t* data, std::size_t size) {
@@ -221,7 +253,8 @@ void RunOne(const std::uint8_t* data, std::size_t size) {
   FuzzInput bytes(data, size);
   const std::uint8_t kind = bytes.Byte();
   const std::string name = kNames[kind % 16 % std::size(kNames)];
-  const LoadOptions options = OptionsOf(&bytes);
+  LoadOptions options = OptionsOf(&bytes);
+  if ((kind & 128) != 0) MoreOptionsOf(&bytes, &options);
   const std::string_view content = bytes.Rest();
   if (DeclaresMillions(content)) return;
   const bool compress = (kind & 16) != 0;

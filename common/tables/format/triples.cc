@@ -16,7 +16,7 @@
 #include "common/files/entry.h"
 #include "common/tables/assemble.h"
 #include "common/tables/formats.h"
-#include "common/tables/header_words.h"
+#include "common/tables/names/header_words.h"
 #include "common/tables/triple_lines.h"
 
 namespace dpnmf {

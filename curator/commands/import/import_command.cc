@@ -89,6 +89,16 @@ absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
   return Ledger::Open(options);
 }
 
+// Before anything is written.
+void PrintPreview(const ImportPreview& preview) {
+  if (preview.understood.empty() && preview.first.empty()) return;
+  ClearProgress();
+  std::fputs(
+      PreviewText(preview, "importing " + preview.description.name).c_str(),
+      stdout);
+  std::fflush(stdout);
+}
+
 // One import: what the ledger says of it before the file is read and of its
 // people afterwards, and the rows that make it count before the data appear.
 class ImportRun {
@@ -150,6 +160,7 @@ class ImportRun {
     DPNMF_ASSIGN_OR_RETURN(
         DatasetImport import,
         DatasetImport::Load(options_, ShowProgress(&times_)));
+    if (flags_.format != "json") PrintPreview(import.Preview());
     DPNMF_RETURN_IF_ERROR(import.Recognise());
     // Draft refuses those that the flags do not accept.
     for (const SharedTable& table : import.shared_tables())
@@ -271,7 +282,10 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
   options.refused = PrintRefusal;
   DPNMF_ASSIGN_OR_RETURN(const DatasetImport import,
                          DatasetImport::Load(std::move(options)));
-  std::fputs(PreviewText(import.Preview(), named).c_str(), stdout);
+  const std::string title =
+      absl::StrCat("would import", named ? " " + import.description().name : "");
+  std::fputs(PreviewText(import.Preview(), title).c_str(), stdout);
+  std::fputs(std::string(DryRunText()).c_str(), stdout);
   // A population that exists keeps its delta, so this is no refusal.
   DPNMF_RETURN_IF_ERROR(
       CheckDelta(import.description(), /*weak_delta=*/true, PrintNote));
@@ -289,6 +303,7 @@ absl::StatusOr<ExitCode> ImportPartAndPrint(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   options.note = PrintNote;
   options.refused = PrintRefusal;
+  options.preview = PrintPreview;
   InterruptGently();
   options.interrupted = Interrupted;
   StageTimes times;

@@ -51,6 +51,9 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
   if (flags.header != "auto") options.header = flags.header == "yes";
   for (const auto& [name, character] : kDelimiters)
     if (flags.delimiter == name) options.delimiter = character;
+  if (!flags.decimal.empty())
+    options.decimal = flags.decimal == "comma" ? ',' : '.';
+  options.sum_rows = flags.person_rows == "sum";
   options.format = MatrixFormatOfName(flags.format_in).value();
   options.conversion = ConversionOfName(flags.conversion).value();
   options.adjacency = AdjacencyOfName(flags.adjacency).value();
@@ -157,8 +160,17 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
            "labels]",
            {.value = "LIST"}),
       Flag("--delimiter", &flags->delimiter,
-           "Separator of the fields of a text file [by its format]",
+           "Separator of the fields of a text file [by its format and first "
+           "lines]",
            {.one_of = "comma|tab|semicolon|bar|blank"}),
+      Flag("--decimal", &flags->decimal,
+           "Decimal mark of a text file [a point; a comma where it can be "
+           "nothing else]",
+           {.one_of = "comma|point"}),
+      Flag("--person-rows", &flags->person_rows,
+           "Rows of a person in a text file: one, or several, which are added "
+           "up by the id",
+           {.one_of = "one|sum", .shown = true}),
       Flag("--array", &options.array,
            "Name of the array of an .npz file that has several",
            {.value = "NAME"}),

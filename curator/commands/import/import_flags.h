@@ -25,6 +25,8 @@ struct ImportFlags {
   std::string format_in = "auto";
   std::string header = "auto";
   std::string delimiter;
+  std::string decimal;
+  std::string person_rows = "one";
   bool dry_run = false;
   std::string conversion = "gaussian";
   std::string adjacency = "replace_one";

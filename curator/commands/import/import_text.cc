@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/view.h"
 #include "curator/commands/commands.h"
 #include "curator/import/readers/ratings.h"
 
@@ -119,10 +119,9 @@ void PrintRefusal(const absl::Status& status) {
   std::fputs(ErrorText("dpnmf-curator", status).c_str(), stderr);
 }
 
-std::string PreviewText(const ImportPreview& preview, bool named) {
+std::string PreviewText(const ImportPreview& preview, std::string_view title) {
   const DatasetDescription& description = preview.description;
-  std::string text =
-      absl::StrCat("would import", named ? " " + description.name : "", ": ");
+  std::string text = absl::StrCat(View(title), ": ");
   if (description.ratings.has_value()) {
     absl::StrAppendFormat(&text,
                           "%d items (D) x %d users, ratings from %s to %s, %d "
@@ -136,18 +135,15 @@ std::string PreviewText(const ImportPreview& preview, bool named) {
                           description.features, preview.people,
                           description.sparse ? "sparse" : "dense");
   }
-  for (std::size_t n = 0; n < preview.first.size(); ++n) {
-    absl::StrAppend(
-        &text, "  person ", n + 1, ": ",
-        absl::StrJoin(preview.first[n], " ",
-                      [](std::string* out, float entry) {
-                        absl::StrAppend(
-                            out, std::isnan(entry) ? "-" : absl::StrCat(entry));
-                      }),
-        preview.first[n].size() < description.features ? " ...\n" : "\n");
-  }
-  return text +
-         "Not checked: the guarantee of the population, delta, the labels of "
+  for (const std::string& line : preview.understood)
+    absl::StrAppend(&text, "  ", line, "\n");
+  for (std::size_t n = 0; n < preview.first.size(); ++n)
+    absl::StrAppend(&text, "  person ", n + 1, ": ", preview.first[n], "\n");
+  return text;
+}
+
+std::string_view DryRunText() {
+  return "Not checked: the guarantee of the population, delta, the labels of "
          "its other data\nsets, and whether these people are known or were "
          "published.\nNothing was written.\n";
 }

@@ -65,9 +65,12 @@ void PrintReport(const v1::ImportReport& report,
 void PrintNote(const std::string& sentence);
 void PrintRefusal(const absl::Status& status);
 
-// The first people as they would be stored, before they are normalised; with
-// the data set's name if it is `named`.
-std::string PreviewText(const ImportPreview& preview, bool named);
+// How the file was read, and the first people as they would be stored, before
+// they are normalised. `title`: "would import visits".
+std::string PreviewText(const ImportPreview& preview, std::string_view title);
+
+// The end of the output of a dry run.
+std::string_view DryRunText();
 
 }  // namespace dpnmf::curator
 

@@ -98,13 +98,14 @@ Command PeopleCommand() {
               "digits --input "
               "digits.csv.gz --users rows \\\n    --data-dir /var/lib/dpnmf",
           .flags = ImportFlagsNamed(
-              {"--name",      "--data-dir",       "--anchor-dir",
-               "--no-anchor", "--input",          "--ratings",
-               "--items",     "--unlisted",       "--users",
-               "--format-in", "--header",         "--label-columns",
-               "--id-column", "--class-column",   "--classes",
-               "--columns",   "--delimiter",      "--array",
-               "--features",  "--void-guarantee", "--accept-overlap"},
+              {"--name",           "--data-dir",      "--anchor-dir",
+               "--no-anchor",      "--input",         "--ratings",
+               "--items",          "--unlisted",      "--users",
+               "--format-in",      "--header",        "--label-columns",
+               "--id-column",      "--class-column",  "--classes",
+               "--columns",        "--delimiter",     "--decimal",
+               "--person-rows",    "--array",         "--features",
+               "--void-guarantee", "--accept-overlap"},
               flags.get()),
           .run = [flags] { return MakePeople(*flags); }};
 }

@@ -16,7 +16,7 @@
 #include "common/files/entry.h"
 #include "common/files/fields.h"
 #include "common/files/input_file.h"
-#include "common/tables/header_words.h"
+#include "common/tables/names/header_words.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/tables/name_list.h"
+#include "common/tables/names/name_list.h"
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
@@ -46,8 +46,8 @@ absl::StatusOr<std::vector<std::string>> CheckedIds(
 absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
     const std::string& directory, const DatasetDescription& description);
 
-// items_file: the ids, a list of names (common/tables/name_list.h) with what
-// `list` says of it; their order is that of the items.
+// items_file: the ids, a list of names (common/tables/names/name_list.h) with
+// what `list` says of it; their order is that of the items.
 //
 // features_file (empty: there is none): CSV with a header that begins with
 // `item,name`, and one line for each item, in any order. A further column is

@@ -23,7 +23,7 @@
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/tables/assemble.h"
-#include "common/tables/header_words.h"
+#include "common/tables/names/header_words.h"
 #include "common/tables/triple_lines.h"
 
 namespace dpnmf::curator {

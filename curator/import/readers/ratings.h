@@ -95,7 +95,7 @@ absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
 
 // The name that the file's header gives the items; empty if there is no header,
 // or no such file. A list of items may have it above its ids
-// (common/tables/name_list.h).
+// (common/tables/names/name_list.h).
 std::string ItemHeaderOf(const std::string& path);
 
 // An in-memory data set. The description's features, ratings and (unless under

@@ -400,21 +400,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "input-not-a-number"},
         Refused{"a.tsv", "1\t2\n\t\n", ", line 2, column 1",
                 "input-not-a-number"},
-        Refused{"a.csv", "1;2\n3;4\n", ", line 2, column 1",
-                "input-not-a-number"},
         Refused{"a.txt", "", "", "input-empty"}));
 
 TEST(Load, AnotherSeparatorIsProposedByItsFlag) {
   const Scratch scratch;
-  for (const auto& [separator, flag] :
-       {std::pair(';', "--delimiter semicolon"), std::pair('|', "bar"),
-        std::pair('\t', "tab"), std::pair('/', "separator (--delimiter)")}) {
-    const std::string text = absl::StrReplaceAll(
-        "a;b\n1;2\n3;4\n", {{";", std::string(1, separator)}});
-    const auto matrix = LoadMatrix(scratch.Write("a.csv", text), kUsersAreRows);
-    EXPECT_THAT(std::string(matrix.status().message()),
-                testing::HasSubstr(flag));
-  }
+  const auto matrix =
+      LoadMatrix(scratch.Write("a.csv", "a/b\n1/2\n3/4\n"), kUsersAreRows);
+  EXPECT_THAT(std::string(matrix.status().message()),
+              testing::HasSubstr("separator (--delimiter)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,5 +1,5 @@
 // Lists of names as programs and people write them.
-#include "common/tables/name_list.h"
+#include "common/tables/names/name_list.h"
 
 #include <string>
 #include <vector>

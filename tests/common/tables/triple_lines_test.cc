@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/tables/header_words.h"
 #include "common/tables/load.h"
+#include "common/tables/names/header_words.h"
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
 

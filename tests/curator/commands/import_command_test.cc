@@ -62,10 +62,87 @@ TEST_F(ImportCommand, ADryRunOfRatingsShowsWhatIsMissingAsMissing) {
       << err_;
   EXPECT_THAT(out_, HasSubstr("3 items (D) x 3 users, ratings from 0 to 5, 0 "
                               "item features; -: no rating\n"
-                              "  person 1: 3.5 - 0\n"
-                              "  person 2: - 5 -\n"
-                              "  person 3: - - -\n"));
+                              "  person 1: 3.5 - 0 (sum 3.5)\n"
+                              "  person 2: - 5 - (sum 5)\n"
+                              "  person 3: - - - (sum 0)\n"));
   EXPECT_FALSE(Exists("z"));
+}
+
+// Before anything is stored, the operator sees how the file was read.
+TEST_F(ImportCommand, ItPrintsWhatItUnderstood) {
+  scratch_.Write("v.csv",
+                 "# made by hand\nwho;beds;x;days\nkim;1,5;0;2\nlee;0;1;3\n"
+                 "max;1;1;1\nsam;2;0;1\n");
+  const auto understood =
+      AllOf(HasSubstr("3 features (D) x 4 users in the file, dense\n"
+                      "  features    beds, x, days\n"
+                      "  read as     semicolon between fields, decimal comma, "
+                      "header in line 2, comments (#) skipped: 1\n"
+                      "  labels      column 1 'who'\n"
+                      "  person 1: 1.5 0 2 (sum 3.5)\n"
+                      "  person 2: 0 1 3 (sum 4)\n"));
+  ASSERT_EQ(Run("import --input v.csv --users rows --dry-run"), kExitOk)
+      << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("would import: 3 features"), understood,
+                          HasSubstr("Nothing was written.\n")));
+  EXPECT_THAT(err_, AllOf(HasSubstr("note: Fields are separated as by "
+                                    "--delimiter semicolon."),
+                          HasSubstr("note: Commas are read as decimal marks")));
+  ASSERT_EQ(Import("--delta 1e-6 --columns beds,days"), kExitOk) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("importing v: 2 features"),
+                          HasSubstr("  left out    column 3 'x'\n"),
+                          HasSubstr("\nimported v in")));
+  ASSERT_EQ(Run("import --name w --population people --input v.csv --users "
+                "rows --epsilon 1 --delta 1e-6 --data-dir z --format json"),
+            kExitOk)
+      << err_;
+  EXPECT_EQ(Json::parse(out_)["dataset"]["name"], "w");
+}
+
+TEST_F(ImportCommand, SparsePeopleAreShownByTheirEntries) {
+  scratch_.Write("t.txt", "kim tea 2\nlee rye 1\nkim rye 4\n");
+  scratch_.Write("names.txt", "tea\nsalt\nrye\n");
+  ASSERT_EQ(Run("import --input t.txt --format-in triples --features names.txt "
+                "--users-count 3 --dry-run"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("  features    tea, salt, rye\n"
+                              "  person 1: tea:2 rye:4 (sum 6)\n"
+                              "  person 2: rye:1 (sum 1)\n"
+                              "  person 3:  (sum 0)\n"));
+}
+
+TEST_F(ImportCommand, RowsOfAPersonAreRefusedOrAddedUp) {
+  scratch_.Write("v.csv", "donor,beds,days\nb,1,2\na,4,5\nb,0.5,18\n");
+  EXPECT_EQ(Import("--delta 1e-6"), kExitUsage);
+  EXPECT_THAT(err_, AllOf(HasSubstr("--id-column 1 --person-rows sum"),
+                          HasSubstr("[input-duplicate]")));
+  EXPECT_FALSE(Exists("z/datasets/v"));
+  ASSERT_EQ(Import("--delta 1e-6 --id-column 1 --person-rows sum"), kExitOk)
+      << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("2 features (D) x 2 users (N)"),
+                          HasSubstr("3 rows added up"),
+                          HasSubstr("person 1: 1.5 20 (sum 21.5)\n")));
+  // The people can be recorded once more, read the same way.
+  const std::string people =
+      "people --name v --input v.csv --users rows --data-dir z --id-column 1";
+  EXPECT_EQ(Run(people + " --person-rows sum"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("2 ids"));
+  EXPECT_NE(Run(people), kExitOk);
+  // Formats without fields have no ids.
+  EXPECT_EQ(Run("import --dry-run --ratings v.csv --items v.csv "
+                "--rating-range 1,5 --users-count 9 --person-rows sum"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[ratings-mixed]"));
+}
+
+TEST_F(ImportCommand, FewerPeopleThanFeaturesAreNoted) {
+  scratch_.Write("v.csv", "1,2,3\n4,5,0\n");
+  ASSERT_EQ(Run("import --input v.csv --users rows --dry-run"), kExitOk);
+  EXPECT_THAT(err_, HasSubstr("fewer people than features (2 and 3); if it is "
+                              "the other way round, give --users columns"));
+  ASSERT_EQ(Run("import --input v.csv --users columns --dry-run"), kExitOk);
+  EXPECT_THAT(err_, ::testing::Not(HasSubstr("fewer people")));
 }
 
 // A dry run needs no promises: they are no part of the file.
@@ -73,7 +150,7 @@ TEST_F(ImportCommand, ADryRunNeedsTheFlagsOfTheFileAlone) {
   const std::string dry = "import --dry-run --input v.csv --users rows";
   ASSERT_EQ(Run(dry), kExitOk) << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("would import: 2 features (D) x 5 users"),
-                          HasSubstr("person 1: 1 2\n")));
+                          HasSubstr("person 1: 1 2 (sum 3)\n")));
   EXPECT_EQ(err_, "");
   ASSERT_EQ(Run(dry + " --name w"), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("would import w: "));

@@ -279,12 +279,12 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"utf16",
                     "\xff\xfe"
                     "a",
-                    "input-malformed", "is in UTF-16; convert it to UTF-8"},
+                    "input-unreadable", "begins as UTF-16 and is damaged"},
         RefusalCase{"zip", "PK\x03\x04\x14", "input-unreadable", "unpack it"},
         RefusalCase{"xz",
                     "\xfd"
                     "7zXZ",
-                    "input-unreadable", "unpack it"},
+                    "input-unreadable", "with xz; decompress it"},
         RefusalCase{"twoFields", "a,x\n", "input-ragged", "line 1"},
         RefusalCase{"fiveFields", "a,x,1\na,y,1,2,3\n", "input-ragged",
                     "line 2, column 5"},

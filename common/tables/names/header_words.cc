@@ -1,4 +1,4 @@
-#include "common/tables/header_words.h"
+#include "common/tables/names/header_words.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "common/tables/name_list.h"
+#include "common/tables/names/name_list.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,8 +16,7 @@
 #include "common/files/entry.h"
 #include "common/files/fields.h"
 #include "common/files/input_file.h"
-#include "common/tables/assemble.h"
-#include "common/tables/header_words.h"
+#include "common/tables/names/header_words.h"
 
 namespace dpnmf {
 namespace {

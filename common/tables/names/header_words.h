@@ -1,6 +1,6 @@
 // Words of a first line: is it a header?
-#ifndef DPNMF_COMMON_TABLES_HEADER_WORDS_H_
-#define DPNMF_COMMON_TABLES_HEADER_WORDS_H_
+#ifndef DPNMF_COMMON_TABLES_NAMES_HEADER_WORDS_H_
+#define DPNMF_COMMON_TABLES_NAMES_HEADER_WORDS_H_
 
 #include <string_view>
 
@@ -21,4 +21,4 @@ bool IsHeaderOfTimes(std::string_view text);
 
 }  // namespace dpnmf
 
-#endif  // DPNMF_COMMON_TABLES_HEADER_WORDS_H_
+#endif  // DPNMF_COMMON_TABLES_NAMES_HEADER_WORDS_H_

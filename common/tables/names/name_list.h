@@ -1,6 +1,6 @@
 // Lists of names: of features, of items, of words.
-#ifndef DPNMF_COMMON_TABLES_NAME_LIST_H_
-#define DPNMF_COMMON_TABLES_NAME_LIST_H_
+#ifndef DPNMF_COMMON_TABLES_NAMES_NAME_LIST_H_
+#define DPNMF_COMMON_TABLES_NAMES_NAME_LIST_H_
 
 #include <cstddef>
 #include <functional>
@@ -14,12 +14,12 @@
 namespace dpnmf {
 
 struct NameListOptions {
-  // What the sentences call an entry: "feature" or "item".
+  // Word of the sentences for an entry: "feature" or "item".
   std::string_view what = "feature";
   // Bytes of a name at most.
   std::size_t longest = std::numeric_limits<std::size_t>::max();
-  // What the header of another file calls these names, such as that of the
-  // ratings their items; empty: nothing is known.
+  // Word for these names in the header of another file, such as that of the
+  // ratings for their items; empty: not known.
   std::string header = "";
   // Told what was taken for a header, and which field for the names.
   std::function<void(const std::string& sentence)> note = nullptr;
@@ -46,4 +46,4 @@ absl::StatusOr<std::vector<std::string>> ReadNameLines(const std::string& path);
 
 }  // namespace dpnmf
 
-#endif  // DPNMF_COMMON_TABLES_NAME_LIST_H_
+#endif  // DPNMF_COMMON_TABLES_NAMES_NAME_LIST_H_

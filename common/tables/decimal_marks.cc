@@ -1,0 +1,65 @@
+#include "common/tables/decimal_marks.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+
+namespace dpnmf {
+
+std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
+                                                std::uint64_t line,
+                                                float* entry) {
+  const bool takes_commas =
+      declared_.has_value() ? *declared_ == ',' : separator_ != ',';
+  const bool has_point = field.find('.') != std::string_view::npos;
+  const std::size_t comma = field.find(',');
+  if (declared_ == ',' && has_point && IsNumber(field)) {
+    return EntryProblem{
+        "input-not-a-number",
+        absl::StrCat(Quoted(field),
+                     " has a point, and --decimal comma declares commas; "
+                     "write the number without it")};
+  }
+  if (comma == std::string_view::npos || !takes_commas || has_point) {
+    auto problem = ParseEntry(field, entry);
+    if (!problem.has_value()) {
+      has_points_ = has_points_ || has_point;
+    } else if (comma != std::string_view::npos &&
+               NotationOf(field) == Notation::kDecimalComma) {
+      // 1.234,5 has both.
+      if (takes_commas) return NotANumber(field, Notation::kThousands);
+      if (!declared_.has_value())
+        absl::StrAppend(&problem->sentence, ", or give --decimal comma");
+    }
+    return problem;
+  }
+  std::string text(field);
+  text[comma] = '.';
+  if (!IsNumber(text)) return ParseEntry(field, entry);
+  if (first_line_ == 0) {
+    first_line_ = line;
+    first_ = field;
+  }
+  has_sure_commas_ =
+      has_sure_commas_ || NotationOf(field) == Notation::kDecimalComma;
+  return ParseEntry(text, entry);
+}
+
+absl::Status DecimalMarks::Verdict(const InputFile& input) const {
+  if (!commas_were_seen()) return absl::OkStatus();
+  if (has_points_) {
+    return input.RefuseAt(
+        "input-not-a-number", first_line_, 0,
+        absl::StrCat(Quoted(first_),
+                     " has a comma, and other entries have a decimal point; "
+                     "write all numbers with a point, and without separators "
+                     "of thousands"));
+  }
+  if (has_sure_commas_) return absl::OkStatus();
+  return input.RefuseAt(
+      "input-ambiguous", first_line_, 0,
+      absl::StrCat("the comma of ", Quoted(first_),
+                   " could be a decimal mark or separate thousands; give "
+                   "--decimal comma, or write the number without it"));
+}
+
+}  // namespace dpnmf

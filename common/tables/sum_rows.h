@@ -1,0 +1,28 @@
+// Several rows of one person, added up.
+#ifndef DPNMF_COMMON_TABLES_SUM_ROWS_H_
+#define DPNMF_COMMON_TABLES_SUM_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/files/input_file.h"
+
+namespace dpnmf {
+
+// Replaces the rows of one id by their sum, in the order of the first row of
+// each id. `values`: rows of `width` entries, one after another. A sum does not
+// depend on the order of the rows: it is made in double precision, from the
+// smallest entry on, and rounded to float once. `labels`: of the rows, or
+// empty; "input-duplicate" if rows of one id have different ones.
+// "input-not-finite" if a sum is above the largest float.
+absl::Status SumRows(const InputFile& input, std::size_t width,
+                     std::vector<std::string>* ids,
+                     std::vector<std::int32_t>* labels,
+                     std::vector<float>* values);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_TABLES_SUM_ROWS_H_

@@ -1,0 +1,785 @@
+// Files as programs and people write them, class by class: read right, or
+// refused by the real cause. The values are written by hand.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/error.h"
+#include "common/files/entry.h"
+#include "common/tables/load.h"
+#include "gmock/gmock.h"
+#include "tests/common/tables/zip_bytes.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using ::testing::HasSubstr;
+using Columns = std::vector<std::vector<float>>;
+using Names = std::vector<std::string>;
+using Set = void (*)(LoadOptions*);
+
+void AsItIs(LoadOptions*) {}
+void SumRows(LoadOptions* options) { options->sum_rows = true; }
+void DecimalComma(LoadOptions* options) { options->decimal = ','; }
+void DecimalPoint(LoadOptions* options) { options->decimal = '.'; }
+void NoLabels(LoadOptions* options) { options->label_columns = 0; }
+void OneLabel(LoadOptions* options) { options->label_columns = 1; }
+void IdFirst(LoadOptions* options) { options->id_column = 1; }
+void AsCsv(LoadOptions* options) {
+  options->format = MatrixFormatOfName("csv").value();
+}
+
+// ---- Files that are read: people in rows.
+
+struct Readable {
+  const char* name;
+  const char* file;
+  std::string content;
+  Columns people;
+  Names features = {};  // of the header
+  Names labels = {};
+  Set set = AsItIs;
+  const char* note = "";
+  std::uint64_t comments = 0;
+};
+void PrintTo(const Readable& file, std::ostream* out) { *out << file.name; }
+
+class EveryReadable : public testing::TestWithParam<Readable> {};
+
+TEST_P(EveryReadable, HasTheseEntriesAndNames) {
+  const Readable& file = GetParam();
+  const Scratch scratch;
+  LoadOptions options;
+  file.set(&options);
+  Names notes;
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  const auto matrix =
+      LoadMatrix(scratch.Write(file.file, file.content), true, options);
+  ASSERT_TRUE(matrix.ok()) << matrix.status();
+  EXPECT_EQ(ColumnsOf(*matrix), file.people);
+  EXPECT_EQ(matrix->reading.names, file.features);
+  EXPECT_EQ(matrix->reading.labels, file.labels);
+  EXPECT_EQ(matrix->reading.comment_lines, file.comments);
+  EXPECT_THAT(absl::StrJoin(notes, "\n"), HasSubstr(file.note));
+}
+
+std::string NameOfReadable(const testing::TestParamInfo<Readable>& info) {
+  return info.param.name;
+}
+
+// "ab" -> a, 0, b, 0 with the mark of that order.
+std::string Utf16(const std::u16string& text, bool big) {
+  std::string bytes = big ? "\xFE\xFF" : "\xFF\xFE";
+  for (const char16_t unit : text) {
+    const char low = static_cast<char>(unit & 0xFF);
+    const char high = static_cast<char>(unit >> 8);
+    bytes += big ? high : low;
+    bytes += big ? low : high;
+  }
+  return bytes;
+}
+
+const Columns kTwo = {{1.5, 20}, {0, 3}};
+
+INSTANTIATE_TEST_SUITE_P(
+    HeaderOneShort, EveryReadable,
+    testing::Values(Readable{"words",
+                             "r.csv",
+                             "beds,days\nkim,1.5,20\nlee,0,3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1"}},
+                    Readable{"counted",
+                             "r.csv",
+                             "beds,days\n\"1\",1.5,20\n\"2\",0,3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1"}},
+                    Readable{"counted_tabs",
+                             "r.tsv",
+                             "beds\tdays\n1\t1.5\t20\n2\t0\t3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1"}},
+                    Readable{"declared",
+                             "r.csv",
+                             "beds,days\n70,1.5,20\n9,0,3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1"},
+                             OneLabel}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    SemicolonsAndCommas, EveryReadable,
+    testing::Values(Readable{"guessed",
+                             "a.csv",
+                             "beds;days\n1,5;20\n0;3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {},
+                             AsItIs,
+                             "--decimal comma"},
+                    Readable{"no_header_no_end",
+                             "a.csv",
+                             "1,5;20\n0;3",
+                             kTwo,
+                             {},
+                             {},
+                             AsItIs,
+                             "--delimiter semicolon"},
+                    Readable{"points",
+                             "a.csv",
+                             "beds;days\n1.5;20\n0;3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {},
+                             AsItIs,
+                             "--delimiter semicolon"},
+                    Readable{"labelled",
+                             "a.csv",
+                             "who;beds;days\nkim;1,5;20\nlee;0;3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1 'who'"}},
+                    Readable{"one_feature",
+                             "a.csv",
+                             "who;beds\nkim;1,5\nlee;2,25\n",
+                             {{1.5}, {2.25}},
+                             {"beds"},
+                             {"1 'who'"}},
+                    Readable{"tabs", "a.tsv", "1,5\t20\n0\t3\n", kTwo},
+                    Readable{"blanks",
+                             "a.txt",
+                             "1,5 20 7 1 2\n0 3 4,5 1 2\n",
+                             {{1.5, 20, 7, 1, 2}, {0, 3, 4.5, 1, 2}}},
+                    Readable{"bars",
+                             "a.csv",
+                             "beds|days\n1.5|20\n0|3\n",
+                             kTwo,
+                             {"beds", "days"}},
+                    Readable{"tabs_named_csv",
+                             "a.csv",
+                             "beds\tdays\n1.5\t20\n0\t3\n",
+                             kTwo,
+                             {"beds", "days"}},
+                    Readable{"declared_in_quotes",
+                             "a.csv",
+                             "\"1,5\",20\n0,3\n",
+                             kTwo,
+                             {},
+                             {},
+                             DecimalComma},
+                    Readable{"three_decimals",
+                             "a.csv",
+                             "1,500;20\n0;3\n",
+                             kTwo,
+                             {},
+                             {},
+                             DecimalComma},
+                    Readable{"three_decimals_among_others",
+                             "a.csv",
+                             "1,500;20\n0,5;3\n",
+                             {{1.5, 20}, {0.5, 3}}},
+                    Readable{"comma_in_label",
+                             "a.csv",
+                             "who;beds;days\nKim, B.;1.5;20\nLee, C.;0;3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1 'who'"}},
+                    Readable{"semicolon_in_label",
+                             "a.csv",
+                             "go,beds,days\nGO:1;GO:2,1.5,20\nGO:3,0,3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1 'go'"}},
+                    Readable{"sep_line", "a.csv", "sep=;\r\n1,5;20\r\n0;3\r\n",
+                             kTwo},
+                    Readable{"sep_line_upper",
+                             "a.csv",
+                             "SEP=|\nbeds|days\n1.5|20\n0|3\n",
+                             kTwo,
+                             {"beds", "days"}},
+                    Readable{"sep_line_of_a_comma",
+                             "a.txt",
+                             "sep=,\nbeds,days\n1.5,20\n"
+                             "0,3\n",
+                             kTwo,
+                             {"beds", "days"}},
+                    Readable{"sep_line_tab",
+                             "a.csv",
+                             "\"sep=\t\"\nbeds\tdays\n1.5\t20\n"
+                             "0\t3\n",
+                             kTwo,
+                             {"beds", "days"}}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    WordsInHeaders, EveryReadable,
+    testing::Values(
+        Readable{
+            "nan", "a.csv", "Nan,bread\n1.5,20\n0,3\n", kTwo, {"Nan", "bread"}},
+        Readable{"infinity",
+                 "a.csv",
+                 "loop,Infinity\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"loop", "Infinity"}},
+        Readable{"sodium", "a.csv", "NA,K\n1.5,20\n0,3\n", kTwo, {"NA", "K"}},
+        Readable{"labelled",
+                 "a.csv",
+                 "who,inf,no\nkim,1.5,20\nnan,0,3\n",
+                 kTwo,
+                 {"inf", "no"},
+                 {"1 'who'"}}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    Encodings, EveryReadable,
+    testing::Values(
+        Readable{"little",
+                 "a.csv",
+                 Utf16(u"bäds,días\n1.5,20\n0,3\n", false),
+                 kTwo,
+                 {"bäds", "días"}},
+        Readable{"big",
+                 "a.csv",
+                 Utf16(u"床,😀\r\n1.5,20\r\n0,3", true),
+                 kTwo,
+                 {"床", "😀"}},
+        Readable{"tabs",
+                 "a.tsv",
+                 Utf16(u"beds\tdays\r\n1.5\t20\r\n0\t3\r\n", false),
+                 kTwo,
+                 {"beds", "days"}},
+        Readable{"carriage_returns",
+                 "a.csv",
+                 "beds,days\r1.5,20\r0,3\r",
+                 kTwo,
+                 {"beds", "days"}},
+        Readable{"carriage_returns_no_end", "a.tsv", "1.5\t20\r0\t3", kTwo},
+        Readable{"carriage_returns_quoted_break",
+                 "a.csv",
+                 "who,\"beds\n(a)\",days\rkim,1.5,20\rlee,0,3\r",
+                 kTwo,
+                 {"beds (a)", "days"},
+                 {"1 'who'"}},
+        Readable{"windows_quoted_break",
+                 "a.csv",
+                 "who,\"beds\r(a)\",days\r\nkim,1.5,20\r\nlee,0,3\r\n",
+                 kTwo,
+                 {"beds\r(a)", "days"},
+                 {"1 'who'"}}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    Comments, EveryReadable,
+    testing::Values(Readable{"savetxt",
+                             "a.txt",
+                             "# beds days x y z\n1.5 20 1 1 1\n"
+                             "0 3 1 1 1\n",
+                             {{1.5, 20, 1, 1, 1}, {0, 3, 1, 1, 1}},
+                             {"beds", "days", "x", "y", "z"}},
+                    Readable{"block",
+                             "a.csv",
+                             "# made by hand\n#\n# 2024\nbeds,days\n"
+                             "1.5,20\n0,3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {},
+                             AsItIs,
+                             "",
+                             3},
+                    Readable{"block_above_numbers",
+                             "a.csv",
+                             "# of 2024, by hand, twice\n"
+                             "1.5,20\n0,3\n",
+                             kTwo,
+                             {},
+                             {},
+                             AsItIs,
+                             "",
+                             1},
+                    Readable{"attached",
+                             "a.tsv",
+                             "#OTU ID\tbeds\tdays\nkim\t1.5\t20\n"
+                             "lee\t0\t3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1 'OTU ID'"}},
+                    Readable{"footer",
+                             "a.csv",
+                             "beds,days\n1.5,20\n0,3\n# end\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {},
+                             AsItIs,
+                             "",
+                             1},
+                    Readable{"hashtags_are_people",
+                             "a.csv",
+                             "tag,beds,days\n#sun,1.5,20\n#moon,0,3\n",
+                             kTwo,
+                             {"beds", "days"},
+                             {"1 'tag'"}}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    LineBreaksInQuotes, EveryReadable,
+    testing::Values(
+        Readable{
+            "label",
+            "a.csv",
+            "who,beds,days\n\"Kim\nB.\",1.5,20\n\"Lee\n\n\"\"C\"\"\",0,3\n",
+            kTwo,
+            {"beds", "days"},
+            {"1 'who'"}},
+        Readable{"header",
+                 "a.csv",
+                 "\"beds\nused\",\"days\"\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"beds used", "days"}},
+        Readable{"windows",
+                 "a.csv",
+                 "who,beds,days\r\n\"Kim\r\nB.\",1.5,20\r\nLee,0,3\r\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'who'"}}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    RowsOfPeople, EveryReadable,
+    testing::Values(
+        Readable{"added_up",
+                 "a.csv",
+                 "donor,beds,days\nb,1,2\na,4,5\nb,0.5,18\n",
+                 {{1.5, 20}, {4, 5}},
+                 {"beds", "days"},
+                 {"1 'donor'"},
+                 SumRows},
+        Readable{"added_up_by_numbers",
+                 "a.csv",
+                 "donor_id,beds,days\n7,1,2\n9,4,5\n7,0.5,18\n",
+                 {{1.5, 20}, {4, 5}},
+                 {"beds", "days"},
+                 {"1 'donor_id'"},
+                 SumRows},
+        Readable{"added_up_by_a_declared_id",
+                 "a.csv",
+                 "ward,beds,days\n7,1,2\n7,0.5,18\n9,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'ward'"},
+                 [](LoadOptions* options) {
+                   options->sum_rows = true;
+                   options->id_column = 1;
+                 }},
+        Readable{"distinct",
+                 "a.csv",
+                 "donor,beds,days\na,1.5,20\nb,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'donor'"}},
+        Readable{"no_people",
+                 "a.csv",
+                 "ward,beds,days\neast,1.5,20\neast,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'ward'"},
+                 AsItIs,
+                 "Column 1 'ward' of labels has 1 different values in 2 rows"},
+        Readable{"a_name_and_a_sex",
+                 "a.csv",
+                 "kim,f,1.5,20\nlee,f,0,3\n",
+                 kTwo,
+                 {},
+                 {"1", "2"},
+                 [](LoadOptions* options) { options->header = false; }},
+        Readable{"one_feature_declared",
+                 "a.csv",
+                 "ward,unit,beds\neast,a,1.5\nwest,b,0\n",
+                 {{1.5}, {0}},
+                 {"beds"},
+                 {"1 'ward'", "2 'unit'"},
+                 AsCsv}),
+    NameOfReadable);
+
+// ---- Files that are refused
+
+struct Refusable {
+  const char* name;
+  const char* file;
+  std::string content;
+  const char* code;
+  const char* part;  // of the sentence
+  Set set = AsItIs;
+};
+void PrintTo(const Refusable& file, std::ostream* out) { *out << file.name; }
+
+class EveryRefusable : public testing::TestWithParam<Refusable> {};
+
+TEST_P(EveryRefusable, IsNamedByItsCause) {
+  const Refusable& file = GetParam();
+  const Scratch scratch;
+  LoadOptions options;
+  file.set(&options);
+  std::vector<std::string> told;
+  options.refused = [&](const absl::Status& status) {
+    told.emplace_back(status.message());
+  };
+  const absl::Status status =
+      LoadMatrix(scratch.Write(file.file, file.content), true, options)
+          .status();
+  EXPECT_EQ(ReasonCode(status), file.code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(file.part));
+  EXPECT_EQ(std::string(status.message()).find('\n'), std::string::npos);
+  EXPECT_TRUE(told.empty()) << "one cause has one sentence: " << told[0];
+}
+
+std::string NameOfRefusable(const testing::TestParamInfo<Refusable>& info) {
+  return info.param.name;
+}
+
+Refusable InFront(const char* name, const char* field, const char* part) {
+  return {name, "a.csv",
+          absl::StrCat("pay,beds\n", field, ",2\n", field, ",3\n"),
+          "input-not-a-number", part};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    NumbersInFront, EveryRefusable,
+    testing::Values(
+        InFront("thousands", "\"12,345,678\"", "separators of thousands"),
+        InFront("comma", "\"7,250\"", "written with a comma"),
+        InFront("labels_flag", "\"7,250\"",
+                "or give --label-columns 1 if column 1 has labels"),
+        InFront("german", "\"7.250,5\"", "decimal comma"),
+        InFront("decimal", "\"3,25\"", "or give --decimal comma"),
+        InFront("percent", "30 %", "'30 %' is a percentage"),
+        InFront("dollar", "$30", "'$30' has a sign of currency"),
+        InFront("euro", "30 \xE2\x82\xAC", "sign of currency"),
+        InFront("code", "USD 30", "sign of currency"),
+        InFront("blank", "7 250", "has a blank inside"),
+        InFront("no_break",
+                "7\xC2\xA0"
+                "250",
+                "a no-break space"),
+        InFront("narrow",
+                "7\xE2\x80\xAF"
+                "250",
+                "a no-break space"),
+        InFront("swiss", "7'250", "separators of thousands"),
+        InFront("bound", "<0.05", "is a bound and not a value"),
+        InFront("brackets", "(30)", "quotes or brackets"),
+        InFront("excel_text", "'30", "quotes or brackets"),
+        InFront("truth", "FALSE", "'FALSE' is a truth value; write 1 or 0"),
+        InFront("yes", "yes", "truth value; write 1 or 0, or give --label"),
+        InFront("missing", "n/a", "'n/a' stands for a missing value; write 0"),
+        InFront("null", "NULL", "missing value"),
+        InFront("point", ".", "missing value"),
+        InFront("dash", "-", "missing value"),
+        InFront("question", "?", "missing value"),
+        InFront("excel_error", "#DIV/0!", "missing value"),
+        Refusable{"later_row", "a.csv", "who,beds\nkim,2\n\"1,5\",3\n",
+                  "input-ambiguous", "in a column of labels"},
+        Refusable{"in_a_first_line", "a.csv", "$30,2\n$31,3\n",
+                  "input-not-a-number", "currency"},
+        Refusable{"a_first_line_of_codes", "a.csv", "NA,NA\n2,3\n",
+                  "input-ambiguous", "--header"}),
+    NameOfRefusable);
+
+INSTANTIATE_TEST_SUITE_P(
+    Elsewhere, EveryRefusable,
+    testing::Values(
+        Refusable{"missing", "a.csv", "beds,days\n1,NaN\n2,nan\n",
+                  "input-not-finite", "line 2, column 2"},
+        Refusable{"none", "a.csv", "beds,days\n1,None\n2,None\n",
+                  "input-not-a-number", "'None' stands for a missing value"},
+        Refusable{"unknown_to_r", "a.tsv", "beds\tdays\n1\tNA\n2\tNA\n",
+                  "input-not-a-number", "first of 2"},
+        Refusable{"backslash_n", "a.csv", "beds,days\n1,\\N\n",
+                  "input-not-a-number", "missing value"},
+        Refusable{"lines_of_separators", "a.csv", "beds,days\n1,2\n,\n,\n",
+                  "input-not-a-number",
+                  "line 3, column 1: the line has separators alone"},
+        Refusable{"empty_in_front", "a.csv", "beds,days\n1,2\n,3\n4,\n",
+                  "input-not-a-number", "the field is empty; write 0"},
+        Refusable{"percent", "a.csv", "beds,days\n1,12%\n",
+                  "input-not-a-number", "percentage"},
+        Refusable{"thousands", "a.csv", "beds,days\n1,\"2,000\"\n",
+                  "input-not-a-number", "written with a comma"},
+        Refusable{"text_column", "a.csv",
+                  "beds,sex,days,age\n1,f,2,8\n2,m,3,7\n3,f,4,6\n",
+                  "input-not-a-number",
+                  "column 2 'sex' has words, such as 'f', and no numbers; name "
+                  "the columns of numbers with --columns, or give "
+                  "--class-column 2"},
+        Refusable{"triples", "a.csv", "patient,code,n\n17,x9,3\n18,x7,1\n",
+                  "input-ambiguous", "--format-in triples"},
+        Refusable{"two_words_and_a_number", "a.csv",
+                  "who,what,n\nkim,tea,2\nlee,rye,1\n", "input-ambiguous",
+                  "--format-in triples"}),
+    NameOfRefusable);
+
+INSTANTIATE_TEST_SUITE_P(
+    FirstLines, EveryRefusable,
+    testing::Values(
+        Refusable{"row_with_a_code", "a.csv", "1,NA,3\n4,5,6\n",
+                  "input-not-a-number", "line 1, column 2: 'NA' stands for"},
+        Refusable{"row_with_nan", "a.csv", "1,nan\n4,5\n", "input-not-finite",
+                  "line 1, column 2"},
+        Refusable{"three_columns_and_a_text", "a.csv",
+                  "beds,sex,days\n1,f,2\n2,m,3\n", "input-ambiguous",
+                  "column 2 'sex' has a word, with one number behind it"},
+        Refusable{"pandas", "a.csv", ",0,1\n0,4,5\n1,6,7\n", "input-ambiguous",
+                  "--header"}),
+    NameOfRefusable);
+
+INSTANTIATE_TEST_SUITE_P(
+    HeaderOneShort, EveryRefusable,
+    testing::Values(
+        Refusable{"number", "a.csv", "beds,days\n70,1,2\n71,3,4\n",
+                  "input-ambiguous", "one field fewer than the lines: R"},
+        Refusable{"from_zero", "a.csv", "beds,days\n0,1,2\n1,3,4\n",
+                  "input-ambiguous", "--label-columns 1"},
+        Refusable{"counts_not_on", "a.csv", "beds,days\n1,1,2\n2,3,4\n4,5,6\n",
+                  "input-ambiguous", "line 4"},
+        Refusable{"no_labels", "a.csv", "beds,days\n1,1,2\n2,3,4\n",
+                  "input-ragged", "write a name for each", NoLabels},
+        Refusable{"columns_do_not_help", "a.csv", "beds,days\n70,1,2\n71,3,4\n",
+                  "input-ambiguous", "one field fewer",
+                  [](LoadOptions* options) { options->columns = "beds"; }},
+        Refusable{"rows_end_so", "a.csv", "beds,days\n1,2,\n3,4,\n",
+                  "input-ragged", "with a separator"},
+        Refusable{"all_end_so", "a.csv", "beds;days;\n1;2;\n3;4;\n",
+                  "input-ragged", "header and line end with a separator"},
+        Refusable{"header_ends_so", "a.csv", "beds,days,\n1,2\n3,4\n",
+                  "input-ragged", "the header ends"},
+        Refusable{"no_header", "a.csv", "1,2,\n3,4,\n", "input-ragged",
+                  "the line ends with a separator"},
+        Refusable{"title", "a.csv", "Beds of 2024\nbeds,days\n1,2\n3,4\n",
+                  "input-not-a-number",
+                  "remove the line above it if that is a title"},
+        Refusable{"title_above_three", "a.csv",
+                  "Beds of 2024\na,b,c\n1,2,3\n3,4,5\n", "input-ragged",
+                  "remove the header if it is a title"}),
+    NameOfRefusable);
+
+INSTANTIATE_TEST_SUITE_P(
+    DecimalMarks, EveryRefusable,
+    testing::Values(
+        Refusable{"either", "a.csv", "beds;days\n1,500;2\n3,250;4\n",
+                  "input-ambiguous", "could be a decimal mark or separate"},
+        Refusable{"mixed", "a.csv", "beds;days\n1,5;2.5\n3;4\n",
+                  "input-not-a-number", "other entries have a decimal point"},
+        Refusable{"mixed_far", "a.csv", "beds;days\n1;2.5\n3;4\n1,5;2\n",
+                  "input-not-a-number", "line 4"},
+        Refusable{"both", "a.csv", "beds;days\n1.234,5;2\n3;4\n",
+                  "input-not-a-number", "separators of thousands"},
+        Refusable{"both_declared", "a.csv", "beds;days\n1.234,5;2\n3;4\n",
+                  "input-not-a-number", "separators of thousands",
+                  DecimalComma},
+        Refusable{"point_declared", "a.csv", "beds;days\n1,5;2\n",
+                  "input-not-a-number", "decimal comma", DecimalPoint},
+        Refusable{"comma_declared", "a.csv", "beds;days\n1.5;2\n",
+                  "input-not-a-number", "--decimal comma declares",
+                  DecimalComma}),
+    NameOfRefusable);
+
+INSTANTIATE_TEST_SUITE_P(
+    RowsOfPeople, EveryRefusable,
+    testing::Values(
+        Refusable{"donor", "a.csv", "donor,beds,days\na,1,2\nb,4,5\na,0,8\n",
+                  "input-duplicate",
+                  "column 1 'donor' has 2 different values in 3 rows: if they "
+                  "are people, give --id-column 1 --person-rows sum"},
+        Refusable{"mrn", "a.csv", "MRN,beds,days\n7,1,2\n7,4,5\n",
+                  "input-duplicate", "1 different values in 2 rows", OneLabel},
+        Refusable{"second_label", "a.csv",
+                  "visit,Subject ID,beds,days\nv1,s,1,2\nv2,s,4,5\n",
+                  "input-duplicate", "column 2 'Subject ID'"},
+        Refusable{"no_header", "a.csv", "kim,1,2\nkim,3,4\n", "input-duplicate",
+                  "column 1 has 1 different values",
+                  [](LoadOptions* options) { options->header = false; }},
+        Refusable{"declared_id", "a.csv", "x,beds,days\n5,1,2\n5,3,4\n",
+                  "input-duplicate", "--person-rows sum", IdFirst},
+        Refusable{"sum_without_id", "a.csv", "ward,beds,days\na,1,2\na,3,4\n",
+                  "id-column-missing", "--id-column C", SumRows},
+        Refusable{"sum_of_two_classes", "a.csv",
+                  "donor,sex,beds,days\na,f,1,2\na,m,3,4\n", "input-duplicate",
+                  "different classes",
+                  [](LoadOptions* options) {
+                    options->sum_rows = true;
+                    options->class_column = 2;
+                    options->classes = {"f", "m"};
+                  }}),
+    NameOfRefusable);
+
+INSTANTIATE_TEST_SUITE_P(
+    LineBreaksInQuotes, EveryRefusable,
+    testing::Values(Refusable{"line_is_right", "a.csv",
+                              "who,beds,days\n\"Kim\nB.\",1,2\nlee,x,3\n",
+                              "input-not-a-number", "line 4, column 2"},
+                    Refusable{"line_of_the_row", "a.csv",
+                              "who,beds,days\n\"Kim\n\nB.\",1,-2\n",
+                              "input-negative", "line 2, column 3"},
+                    Refusable{"never_closed", "a.csv",
+                              "who,beds,days\nkim,1,2\n\"lee,3,4\n",
+                              "input-malformed",
+                              "line 3, column 1: a quoted field"}),
+    NameOfRefusable);
+
+std::string Kind(std::string_view begin) {
+  return std::string(begin) + std::string(600, '\1');
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, EveryRefusable,
+    testing::Values(
+        Refusable{"xlsx", "a.csv", ZipOf({{"xl/workbook.xml", "<x/>"}}),
+                  "input-unreadable", "Excel workbook"},
+        Refusable{"ods", "a.ods", ZipOf({{"mimetype", "application/x"}}),
+                  "input-unreadable", "OpenDocument"},
+        Refusable{"zip", "a.tsv", ZipOf({{"t.tsv", "1\t2\n"}}),
+                  "input-unreadable", "a ZIP archive with 't.tsv'; unpack it"},
+        Refusable{"bz2", "a.bz2", Kind("BZh91AY&SY"), "input-unreadable",
+                  "bzip2"},
+        Refusable{"xz", "a.csv.xz",
+                  Kind(std::string_view("\xFD"
+                                        "7zXZ\0",
+                                        6)),
+                  "input-unreadable", "unxz"},
+        Refusable{"zst", "a.csv.zst", Kind("\x28\xB5\x2F\xFD"),
+                  "input-unreadable", "unzstd"},
+        Refusable{"h5ad", "a.h5ad", Kind("\x89HDF\r\n\x1A\n"),
+                  "input-unreadable", "dpnmf.prepare.h5ad"},
+        Refusable{"parquet", "a.parquet", Kind("PAR1\x15"), "input-unreadable",
+                  "Parquet"},
+        Refusable{"json", "a.csv", " [{\"beds\": 1}]", "input-unreadable",
+                  "JSON"},
+        Refusable{"json_of_columns", "a.json", "{\n \"beds\": [1]}",
+                  "input-unreadable", "JSON"},
+        Refusable{"lfs", "a.csv",
+                  "version https://git-lfs.github.com/spec/v1\n",
+                  "input-unreadable", "git lfs pull"},
+        Refusable{"html", "a.csv", "\n<!DOCTYPE html><p>Sign in</p>",
+                  "input-unreadable", "HTML page"},
+        Refusable{"sqlite", "a.db",
+                  Kind(std::string_view("SQLite format 3\0", 16)),
+                  "input-unreadable", "SQLite"},
+        Refusable{"pdf", "a.pdf", "%PDF-1.7\n", "input-unreadable", "PDF"},
+        Refusable{"pickle", "a.pkl", Kind("\x80\x04\x95"), "input-unreadable",
+                  "pickle"},
+        Refusable{"rds", "a.rds", Kind(std::string_view("X\n\0\0\0\2", 6)),
+                  "input-unreadable", ".rds file of R"},
+        Refusable{"xls", "a.xls", Kind("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"),
+                  "input-unreadable", "save the sheet as CSV"},
+        Refusable{"utf16_without_mark", "a.csv",
+                  std::string("1\0,\0"
+                              "2\0\n\0",
+                              8),
+                  "input-unreadable", "UTF-16 without a byte order mark"},
+        Refusable{"utf16_half_a_character", "a.csv",
+                  Utf16(u"1,2\n", false) + "3", "input-unreadable", "damaged"},
+        Refusable{"utf16_half_a_pair", "a.csv",
+                  Utf16(std::u16string(u"a") + char16_t{0xDC00}, true),
+                  "input-unreadable", "damaged"}),
+    NameOfRefusable);
+
+// A table in gzip, and text that begins like a kind.
+TEST(ForeignFile, LeavesTextAlone) {
+  const Scratch scratch;
+  for (const char* text :
+       {"PAR1,beds\n1,2\n", "BZh,beds\n1,2\n", "X,beds\n1,2\n",
+        "RDX,RDA\n1,2\n", "[a],{b}\n1,2\n", "<5,>5\n1,2\n"}) {
+    LoadOptions options;
+    options.header = true;
+    EXPECT_TRUE(LoadMatrix(scratch.Write("a.csv", text), true, options).ok())
+        << text;
+  }
+  const absl::Status status =
+      LoadMatrix(scratch.WriteGzip("a.csv.gz", "{\"a\": 1}"), true).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("JSON"));
+}
+
+// 1 + 2^-24 is half-way between two floats, and 2^-55 is lost behind it, even
+// in double precision: eight of them are not if they come first.
+TEST(Sums, DoNotDependOnTheOrderOfTheRows) {
+  const std::string large = "a,1,100000000\na,5.9604644775390625e-08,1\n";
+  std::string small;
+  for (int i = 0; i < 8; ++i) small += "a,2.7755575615628914e-17,1\n";
+  const Scratch scratch;
+  LoadOptions options;
+  options.sum_rows = true;
+  for (const std::string& rows : {large + small, small + large}) {
+    const auto matrix = LoadMatrix(
+        scratch.Write("a.csv", "donor,beds,days\n" + rows), true, options);
+    ASSERT_TRUE(matrix.ok()) << matrix.status();
+    EXPECT_EQ(matrix->values, (std::vector<float>{1.00000012f, 100000008.0f}));
+    EXPECT_EQ(matrix->ids, Names{"a"});
+  }
+}
+
+// ---- Notations
+
+TEST(Notation, SaysWhatAFieldLooksLike) {
+  const std::pair<const char*, Notation> cases[] = {
+      {" 12 ", Notation::kNumber},
+      {"1e999", Notation::kNumber},
+      {"Inf", Notation::kNotFinite},
+      {"", Notation::kEmpty},
+      {"\xC2\xA0", Notation::kEmpty},
+      {"N/A", Notation::kMissing},
+      {"\xE2\x80\x94", Notation::kMissing},
+      {"True", Notation::kTruth},
+      {"2,5", Notation::kDecimalComma},
+      {"-0,125", Notation::kDecimalComma},
+      {"1,5E+03", Notation::kDecimalComma},
+      {"1.234.567", Notation::kThousands},
+      {"9\xE2\x80\x99"
+       "000",
+       Notation::kThousands},
+      {"9,000", Notation::kComma},
+      {"9 000", Notation::kBlanks},
+      {"5\xE2\x80\xB0", Notation::kPercent},
+      {"-\xC2\xA3"
+       "5",
+       Notation::kWord},
+      {"\xC2\xA3"
+       "5",
+       Notation::kCurrency},
+      {"> 5", Notation::kBound},
+      {"\xE2\x88\x92"
+       "5",
+       Notation::kQuoted},
+      {"2024-01-05", Notation::kWord},
+      {"05.01.2024", Notation::kWord},
+      {"12:30", Notation::kWord},
+      {"7up", Notation::kWord},
+      {"p12", Notation::kWord},
+      {"EUR", Notation::kWord},
+      {"\xE9", Notation::kWord},
+      {"Na", Notation::kMissing},
+  };
+  for (const auto& [text, notation] : cases)
+    EXPECT_EQ(NotationOf(text), notation) << text;
+}
+
+TEST(Quoted, ShowsNamesAsTheyAre) {
+  EXPECT_EQ(Quoted("\xE9\x9C\xB8\xE7\x8E\x8B"), "'\xE9\x9C\xB8\xE7\x8E\x8B'");
+  EXPECT_EQ(Quoted("Am\xC3\xA9lie"), "'Am\xC3\xA9lie'");
+  // Another encoding, a control character, one that turns text round.
+  EXPECT_EQ(Quoted("Am\xE9lie"), "'Am\\xe9lie'");
+  EXPECT_EQ(Quoted("a\x1b[2J"), "'a\\x1b[2J'");
+  EXPECT_EQ(Quoted("a\xE2\x80\xAE"
+                   "b"),
+            "'a\\xe2\\x80\\xaeb'");
+  // No character is cut.
+  const std::string name = std::string(39, 'a') + "\xC3\xA9z";
+  EXPECT_EQ(Quoted(name), "'" + std::string(39, 'a') + "\xC3\xA9...'");
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
