@@ -7,7 +7,8 @@ namespace dpnmf {
 
 std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
                                                 std::uint64_t line,
-                                                float* entry) {
+                                                bool refuse_negative,
+                                                double* number) {
   const bool takes_commas =
       declared_.has_value() ? *declared_ == ',' : separator_ != ',';
   const bool has_point = field.find('.') != std::string_view::npos;
@@ -20,7 +21,7 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
                      "write the number without it")};
   }
   if (comma == std::string_view::npos || !takes_commas || has_point) {
-    auto problem = ParseEntry(field, entry);
+    auto problem = ParseNumber(field, refuse_negative, number);
     if (!problem.has_value()) {
       has_points_ = has_points_ || has_point;
     } else if (comma != std::string_view::npos &&
@@ -34,14 +35,14 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
   }
   std::string text(field);
   text[comma] = '.';
-  if (!IsNumber(text)) return ParseEntry(field, entry);
+  if (!IsNumber(text)) return ParseNumber(field, refuse_negative, number);
   if (first_line_ == 0) {
     first_line_ = line;
     first_ = field;
   }
   has_sure_commas_ =
       has_sure_commas_ || NotationOf(field) == Notation::kDecimalComma;
-  return ParseEntry(text, entry);
+  return ParseNumber(text, refuse_negative, number);
 }
 
 absl::Status DecimalMarks::Verdict(const InputFile& input) const {

@@ -22,9 +22,9 @@ class DecimalMarks {
   DecimalMarks(std::optional<char> declared, char separator)
       : declared_(declared), separator_(separator) {}
 
-  // Reads an entry as ParseEntry does, with this mark.
+  // Reads a number as ParseNumber does, with this mark.
   std::optional<EntryProblem> Parse(std::string_view field, std::uint64_t line,
-                                    float* entry);
+                                    bool refuse_negative, double* number);
   // Takes note of a number that was read elsewhere, with a point.
   void NoteNumber(std::string_view number) {
     if (separator_ != ',' && !has_points_)

@@ -14,27 +14,17 @@
 #include "common/files/entry.h"
 #include "common/files/fields.h"
 #include "common/tables/names/header_words.h"
+#include "common/tables/separator.h"
 
 namespace dpnmf {
 namespace {
 
 constexpr char kDoubleColon = ':';
 
-std::string_view NameOfSeparator(char separator) {
-  switch (separator) {
-    case '\t':
-      return "tabs";
-    case kDoubleColon:
-      return "`::`";
-    case ';':
-      return "semicolons";
-    case ',':
-      return "commas";
-    case '|':
-      return "bars";
-    default:
-      return "blanks";
-  }
+std::string SeparatorsOf(char separator) {
+  return separator == kDoubleColon
+             ? "`::`"
+             : absl::StrCat(NameOfSeparator(separator), "s");
 }
 
 // A number of seconds (or of parts of them) since 1970 that is after 1973, or a
@@ -264,8 +254,8 @@ std::string TripleLines::Summary(bool times_are_read) const {
   if (has_times_ && !times_are_read)
     absl::StrAppend(&summary, "; the fourth field, a time, is not read");
   if (summary.empty()) return summary;
-  return absl::StrCat("Fields are separated by ",
-                      View(NameOfSeparator(separator_)), summary);
+  return absl::StrCat("Fields are separated by ", SeparatorsOf(separator_),
+                      summary);
 }
 
 }  // namespace dpnmf
