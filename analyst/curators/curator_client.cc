@@ -53,9 +53,8 @@ absl::Status FromCurator(const grpc::Status& status) {
                ReasonCode(converted));
     return Refusal(
         converted.code(), ReasonCode(converted),
-        absl::StrCat("The analyst's server refuses the certificate of its "
-                     "curator, not yours; its operator must act: ",
-                     converted.message()));
+        "The analyst's server refuses the certificate of its curator, not "
+        "yours; its operator must act, and its log has the reason.");
   }
   // Nor the curator's doubts about this server for doubts about the client.
   if (absl::IsPermissionDenied(converted) ||

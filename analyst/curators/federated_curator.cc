@@ -15,6 +15,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"
+#include "common/wire/status.h"
 
 namespace dpnmf::analyst {
 
@@ -29,8 +30,8 @@ absl::Status FederationUnknown() {
 // A sequence number that no row reaches: the totals alone are wanted.
 constexpr std::uint64_t kNoRows = INT64_MAX;
 
-// Calls work(i) for every member at once. The first refusal, else the first
-// failure: what is refused is not mended by another attempt.
+// Calls work(i) for every member at once. The first refusal of a call, else the
+// first failure: what is refused is not mended by another attempt.
 absl::Status OnEveryMember(
     std::size_t members, const std::function<absl::Status(std::size_t)>& work) {
   std::vector<absl::Status> results(members);
@@ -39,7 +40,7 @@ absl::Status OnEveryMember(
   absl::Status failure;
   for (const absl::Status& status : results) {
     if (status.ok()) continue;
-    if (failure.ok() || absl::IsUnavailable(failure)) failure = status;
+    if (failure.ok() || IsConnectionFailure(failure)) failure = status;
   }
   return failure;
 }

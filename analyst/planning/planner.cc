@@ -21,6 +21,7 @@
 #include "common/privacy/mechanism.h"
 #include "common/privacy/stored_sums.h"
 #include "common/wire/convert.h"
+#include "common/wire/status.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -361,7 +362,7 @@ absl::StatusOr<v1::Dataset> FindDataset(CuratorConnection* curator,
   }
   // One that the curator does not serve yet is not in the list.
   const absl::Status asked = curator->GetLedger(name, kAfterAllRows).status();
-  if (absl::IsUnavailable(asked)) return asked;
+  if (IsConnectionFailure(asked)) return asked;
   return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
                  "The curator offers no data set with that name to this "
                  "analyst; `dpnmf datasets` lists them.");

@@ -20,6 +20,7 @@
 #include "common/log/without_exceptions.h"
 #include "common/wire/convert.h"
 #include "common/wire/release.h"
+#include "common/wire/status.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -36,15 +37,11 @@ std::function<double()> SystemJitter() {
 // Worth another attempt: nothing was refused.
 bool IsTransient(const absl::Status& status) {
   const std::string code = ReasonCode(status);
-  return status.code() == absl::StatusCode::kUnavailable ||
+  return IsConnectionFailure(status) ||
          status.code() == absl::StatusCode::kDeadlineExceeded ||
          status.code() == absl::StatusCode::kCancelled ||
          // A stream that the transport reset.
-         (status.code() == absl::StatusCode::kInternal &&
-          code == "rpc-failed") ||
-         // Certificates are renewed in place: the next connection has the new
-         // one.
-         status.code() == absl::StatusCode::kUnauthenticated;
+         (status.code() == absl::StatusCode::kInternal && code == "rpc-failed");
 }
 
 double Seconds(steady_clock::duration time) {

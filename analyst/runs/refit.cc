@@ -25,11 +25,6 @@ namespace {
 
 constexpr std::uint32_t kLargestRefitRank = 4096;
 
-// Certificates are renewed in place: the next connection has the new one.
-bool AwaitsCurator(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsUnauthenticated(status);
-}
-
 std::string DigestOfEntries(const Eigen::MatrixXd& matrix) {
   return HexOf(Sha256()
                    .AddInteger(static_cast<std::uint64_t>(matrix.rows()))
@@ -78,7 +73,7 @@ class Fit {
     if (control_->stopped()) return absl::OkStatus();
     if (!w.ok() && control_->cancelled())
       return End(v1::RUN_STATE_CANCELLED, absl::OkStatus());
-    if (AwaitsCurator(w.status())) return w.status();
+    if (absl::IsUnavailable(w.status())) return w.status();
     if (!w.ok()) return End(v1::RUN_STATE_FAILED, w.status());
     const double taken = watch.Seconds();
     v1::RunEvent event = NothingCharged();
@@ -292,7 +287,7 @@ void FitStoredRun(const std::string& run_id, RunStore* store,
   while (!control->stopped()) {
     const absl::Status status =
         Fit(run_id, store, control, settings, on_change).Run();
-    if (!AwaitsCurator(status)) return;
+    if (!absl::IsUnavailable(status)) return;
     control->Wait(pause, /*wake_on_cancel=*/false);
     pause = std::min(2 * pause, settings.longest_pause);
   }

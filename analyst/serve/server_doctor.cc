@@ -36,7 +36,7 @@ Finding AnswerOf(const std::string& curator,
     return Bad(credentials.status().message(), "Correct the files above.");
   std::string refusal;  // of the curator's certificate
   OnPeerRefused([&](const std::string&, const std::string& sentence) {
-    refusal = StrCat(" ", sentence);
+    refusal = sentence;
   });
   const auto connection = ConnectCurator(
       curator, *credentials, options.use_proxy, std::chrono::seconds(5));
@@ -47,10 +47,10 @@ Finding AnswerOf(const std::string& curator,
     return Good(StrCat(curator, " answers and offers ",
                        datasets->datasets_size(), " data sets."));
   }
-  if (!absl::IsUnavailable(datasets.status())) refusal.clear();  // said
-  return Bad(StrCat(datasets.status().message(), refusal),
-             "Check its address, that its certificate is for that name, and "
-             "that its allow-list names this server.");
+  return Bad(
+      refusal.empty() ? std::string(datasets.status().message()) : refusal,
+      "Check its address, that its certificate is for that name, and "
+      "that its allow-list names this server.");
 }
 
 // The file, and an answer of each of its curators.

@@ -16,6 +16,7 @@
 #include "client/session/run_id.h"
 #include "common/base/error.h"
 #include "common/wire/json.h"
+#include "common/wire/status.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -45,7 +46,7 @@ void NotePlan(const Session& session, const AnalystClient& client,
 
 // A server out of reach before the start: nothing waits for it to be back.
 absl::Status NothingStarted(const absl::Status& status) {
-  if (!absl::IsUnavailable(status)) return status;
+  if (!IsConnectionFailure(status)) return status;
   return Refusal(status.code(), ReasonCode(status),
                  absl::StrCat(status.message(), " No run was started."));
 }
@@ -75,7 +76,10 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
   NotePlan(session, client, prepared.specification);
   const auto run_or =
       client.StartRun(prepared.specification, prepared.dictionary, &priors);
-  if (ReasonCode(run_or.status()) == "curator-unreachable")
+  // The server asks its curator first, and a refused certificate ends a call
+  // before its server reads it; without an answer the run may be there.
+  if (ReasonCode(run_or.status()) == "curator-unreachable" ||
+      absl::IsUnauthenticated(run_or.status()))
     return NothingStarted(run_or.status());
   DPNMF_ASSIGN_OR_RETURN(const auto run, run_or);
   if (!wait) {

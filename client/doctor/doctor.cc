@@ -186,16 +186,18 @@ void AddServer(const DoctorOptions& options, bool files_are_good,
     return;
   }
   const auto reply = AskService(options);
-  const bool of_certificates =  // whose sentence says what to do
-      ReasonCode(reply.status()).starts_with("certificate-");
+  const std::string code = ReasonCode(reply.status());
   if (checks->Add(
           "service",
           Judged(reply.status(),
                  StrCat("The analyst's server and its curator answer; data "
                         "sets: ",
                         reply.ok() ? reply->datasets_size() : 0, "."),
-                 of_certificates
-                     ? ""
+                 code == "certificate-refused"
+                     ? "Correct what the checks of the server's certificate "
+                       "above say."
+                 : code.starts_with("certificate-")
+                     ? ""  // the sentence says what to do
                      : "If all TLS checks above are ok, this is the server's "
                        "own answer: if it names a role or an identity, ask its "
                        "operator to add your name; if it cannot reach the "

@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
 
 namespace dpnmf::cli {
@@ -130,15 +131,19 @@ absl::StatusOr<Connection> ConnectThrough(const Proxy& proxy,
   std::signal(SIGPIPE, SIG_IGN);
   BIO_write(connection.get(), request.data(), static_cast<int>(request.size()));
   constexpr std::size_t kLongestAnswer = 8192;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::string answer;
   for (char byte; !absl::EndsWith(answer, "\r\n\r\n");) {
     if (answer.size() >= kLongestAnswer ||
+        std::chrono::steady_clock::now() >= deadline ||
         BIO_read(connection.get(), &byte, 1) != 1)
       break;
     answer += byte;
   }
   const std::string line = answer.substr(0, answer.find('\r'));
-  if (absl::StartsWith(line, "HTTP/1.") && absl::StrContains(line, " 200"))
+  const std::vector<std::string> fields = absl::StrSplit(line, ' ');
+  if (absl::StartsWith(line, "HTTP/1.") && fields.size() > 1 &&
+      fields[1] == "200")
     return connection;
   return Refusal(
       absl::StatusCode::kUnavailable, "unreachable",

@@ -5,13 +5,14 @@
 
 #include "common/base/error.h"
 #include "common/wire/run_state.h"
+#include "common/wire/status.h"
 
 namespace dpnmf::cli {
 namespace {
 
 // A server that stops, restarts or cannot be reached; not a refusal.
 bool IsTransient(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+  return IsConnectionFailure(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsCancelled(status);
 }
 

@@ -28,6 +28,7 @@
 #include "common/web/reply.h"
 #include "common/wire/json.h"
 #include "common/wire/receipt.h"
+#include "common/wire/status.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::cli::web {
@@ -355,7 +356,7 @@ absl::StatusOr<HttpReply> Api::Forecast(const std::string& body) const {
   for (const double epsilon : epsilons) {
     run.specification.mutable_parameters()->set_epsilon(epsilon);
     const auto plan = client_.PlanRun(run.specification);
-    if (absl::IsUnavailable(plan.status())) return plan.status();
+    if (IsConnectionFailure(plan.status())) return plan.status();
     if (!plan.ok() || !plan->has_forecast()) continue;
     points.push_back({{"epsilon", epsilon},
                       {"reliable_parts", plan->forecast().reliable_parts()},

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <system_error>
 #include <type_traits>
 
 #include "absl/strings/numbers.h"
@@ -85,11 +86,32 @@ bool IsPathName(std::string_view value) {
   return value == "FILE" || value == "DIR";
 }
 
-std::string PathFrom(const std::string& directory, const std::string& word) {
-  if (word.empty() || word == "-") return word;
-  const char* const home = std::getenv("HOME");
-  if (word.starts_with("~/") && home != nullptr) return home + word.substr(1);
-  return (std::filesystem::path(directory) / word).string();
+std::string TakePath(const Flag& flag, const std::string& directory,
+                     std::string* path) {
+  if (path->empty() || *path == "-") return "";
+  if (path->starts_with("~/")) {
+    const char* const home = std::getenv("HOME");
+    if (home == nullptr || *home == '\0') {
+      return absl::StrCat(LongName(flag), " is `", *path,
+                          "` in the configuration file, but HOME is not set: "
+                          "write the whole path");
+    }
+    path->replace(0, 1, home);
+    return "";
+  }
+  const std::string whole = (std::filesystem::path(directory) / *path).string();
+  std::error_code unreadable;  // counts as missing
+  if (std::string_view(flag.rules.value) == "DIR" &&
+      !std::filesystem::exists(whole, unreadable) &&
+      std::filesystem::exists(*path, unreadable)) {
+    return absl::StrCat(
+        LongName(flag), " is `", *path, "` in the configuration file, that is ",
+        whole,
+        ", which does not exist; the working directory has one of that name: "
+        "write the whole path");
+  }
+  *path = whole;
+  return "";
 }
 
 std::string Text(const std::string& value) { return value; }
@@ -141,19 +163,21 @@ std::string SetFlag(const Flag& flag, const std::vector<std::string>& words) {
       flag.target);
 }
 
-std::string FromDirectory(const Flag& flag, const std::string& directory,
-                          const std::string& word) {
+std::string TakeFromDirectory(const Flag& flag, const std::string& directory,
+                              std::string* word) {
   bool is_path = false;
   for (const std::string& form : Words(flag.rules.value)) {
     const std::size_t prefix = form.find(':') + 1;  // 0: there is none
     const bool names_path = IsPathName(std::string_view(form).substr(prefix));
     is_path = is_path || (prefix == 0 && names_path);
-    if (prefix == 0 || !word.starts_with(form.substr(0, prefix))) continue;
-    return names_path ? word.substr(0, prefix) +
-                            PathFrom(directory, word.substr(prefix))
-                      : word;
+    if (prefix == 0 || !word->starts_with(form.substr(0, prefix))) continue;
+    if (!names_path) return "";
+    std::string path = word->substr(prefix);
+    std::string problem = TakePath(flag, directory, &path);
+    word->replace(prefix, std::string::npos, path);
+    return problem;
   }
-  return is_path ? PathFrom(directory, word) : word;
+  return is_path ? TakePath(flag, directory, word) : "";
 }
 
 std::string ValueName(const Flag& flag) {

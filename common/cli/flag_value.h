@@ -20,11 +20,14 @@ bool IsList(const Flag& flag);
 // without a full stop; empty if nothing is.
 std::string SetFlag(const Flag& flag, const std::vector<std::string>& words);
 
-// `word` of a configuration file in `directory`, as SetFlag takes it: a path
-// that is relative is the directory's, and "~/" is the user's home. Which flags
-// take paths, their values' names say: "FILE", "DIR", "random|public:FILE".
-std::string FromDirectory(const Flag& flag, const std::string& directory,
-                          const std::string& word);
+// Makes `word` of a configuration file in `directory` what SetFlag takes: a
+// path that is relative is the directory's, and "~/" is the user's home. Which
+// flags take paths, their values' names say: "FILE", "DIR",
+// "random|public:FILE". Returns what is wrong, as SetFlag does: there is no
+// home, or the working directory has a directory of that name and the file's
+// has none.
+std::string TakeFromDirectory(const Flag& flag, const std::string& directory,
+                              std::string* word);
 
 // For help: "FILE", "text|json", "INT in [1 - 64]".
 std::string ValueName(const Flag& flag);

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -88,30 +89,28 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// Reads the file and leaves out what does not count: keys whose variable is set
-// (CLI11 lets a file win over the environment) and keys that no flag is called,
-// of which it keeps the first. `path` returns the file's.
+// Reads the file and leaves out what does not count: flags that are `given` in
+// the command line, keys whose variable is set (CLI11 lets a file win over the
+// environment) and keys that no flag is called, of which it keeps the first.
 class ConfigReader : public CLI::Config {
  public:
-  ConfigReader(const Program& program, std::function<std::string()> path)
-      : program_(program), path_(std::move(path)) {}
+  ConfigReader(const Program& program, std::function<bool(const Flag&)> given)
+      : program_(program), given_(std::move(given)) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
     ConfigEntries read = ReadConfig(input);
     problem_ = std::move(read.problem);
-    const std::string directory =
-        std::filesystem::path(path_()).parent_path().string();
     std::vector<CLI::ConfigItem> found;
     for (ConfigEntry& entry : read.entries) {
       const ConfigKey key = {entry.sections, entry.name};
       const Flag* const flag = FlagOfKey(program_, key);
       if (flag == nullptr && !unknown_.has_value()) unknown_ = key;
-      if (flag == nullptr || IsInEnvironment(*flag)) continue;
+      if (flag == nullptr || given_(*flag) || IsInEnvironment(*flag)) continue;
+      set_.insert(flag);
       CLI::ConfigItem& item = found.emplace_back();
       item.parents = std::move(entry.sections);
       item.name = std::move(entry.name);
-      for (const std::string& word : entry.values)
-        item.inputs.push_back(FromDirectory(*flag, directory, word));
+      item.inputs = std::move(entry.values);
     }
     return found;
   }
@@ -124,6 +123,8 @@ class ConfigReader : public CLI::Config {
   // Error in the file, without the file's name; empty if the file is TOML.
   const std::string& problem() const { return problem_; }
   const std::optional<ConfigKey>& unknown() const { return unknown_; }
+  // Returns true if the flag's value is the file's.
+  bool Sets(const Flag& flag) const { return set_.contains(&flag); }
 
  private:
   bool IsInEnvironment(const Flag& flag) const {
@@ -133,7 +134,8 @@ class ConfigReader : public CLI::Config {
   }
 
   const Program& program_;
-  const std::function<std::string()> path_;
+  const std::function<bool(const Flag&)> given_;
+  mutable std::set<const Flag*> set_;
   mutable std::string problem_;
   mutable std::optional<ConfigKey> unknown_;
 };
@@ -145,8 +147,10 @@ class Parser {
   explicit Parser(const Program& program)
       : program_(program),
         app_(program.root.summary, program.root.name),
-        config_(std::make_shared<ConfigReader>(
-            program, [this] { return ConfigPath(); })) {
+        config_(
+            std::make_shared<ConfigReader>(program, [this](const Flag& flag) {
+              return !options_.at(&flag)->empty();
+            })) {
     app_.formatter(std::make_shared<HelpFormatter>());
     app_.config_formatter(config_);
     app_.fallthrough();
@@ -232,6 +236,16 @@ class Parser {
     return app_.get_config_ptr()->as<std::string>();
   }
 
+  // Directory of relative paths in the file; empty for the working directory,
+  // also if a shell hands the file over as a stream.
+  std::string ConfigDirectory() const {
+    const std::string directory =
+        std::filesystem::path(ConfigPath()).parent_path().string();
+    const bool of_streams = directory == "/dev" || directory == "/dev/fd" ||
+                            directory == "/proc/self/fd";
+    return of_streams ? "" : directory;
+  }
+
   // The flag that takes a value and that the word is, by its long name; empty
   // if there is none.
   std::string FlagNamed(const std::string& word) const {
@@ -272,7 +286,13 @@ class Parser {
     for (const Flag& flag : command.flags) {
       const CLI::Option* const option = options_.at(&flag);
       if (option->empty()) continue;
-      std::string problem = SetFlag(flag, option->results());
+      std::vector<std::string> words = option->results();
+      std::string problem;
+      for (std::string& word : words) {
+        if (config_->Sets(flag) && problem.empty())
+          problem = TakeFromDirectory(flag, ConfigDirectory(), &word);
+      }
+      if (problem.empty()) problem = SetFlag(flag, words);
       if (!problem.empty()) return problem;
     }
     return "";
@@ -386,7 +406,9 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
   if (argc > 1 && std::string_view(argv[1]) == "--health" && HasHealth(program))
     arguments[1] = "health";
   Parser parser(program);
+  bool refused = false;
   const auto refuse = [&](const std::string& text, ExitCode code) {
+    refused = true;
     *err << (AsksForJson(arguments) || FormatIsJson(parser.Path())
                  ? JsonOfErrorText(program.root.name, text, code)
                  : text)
@@ -419,7 +441,7 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
   };
   const ExitCode code = run();
   const int error = OutputError(out);
-  if (error == 0) return code;
+  if (error == 0 || refused) return code;  // one error, in JSON one object
   const ExitCode failed = code == kExitOk ? kExitInternal : code;
   if (error == EPIPE) return failed;  // the reader wanted no more
   const absl::Status why = Refusal(

@@ -127,8 +127,8 @@ std::string MissingCa(int fault, const X509* last,
       "The certificate ", path, " is not signed by the CA in ", ca_path,
       ", but by ", NameText(issuer),
       ", whose certificate is missing; if that is an intermediate CA, put its "
-      "certificate after the own one in the same file, else use the CA that "
-      "signed it.");
+      "certificate after your own certificate in the same file, else use the "
+      "CA that signed it.");
 }
 
 }  // namespace
@@ -177,22 +177,22 @@ absl::StatusOr<std::vector<X509Pointer>> ReadOwnCertificates(
     const std::string& path) {
   DPNMF_ASSIGN_OR_RETURN(std::vector<X509Pointer> chain,
                          ReadCertificates(path));
-  if (!IsCa(*chain.front())) return chain;
+  // A certificate with a name that signed itself is its own CA's.
+  if (!IsCa(*chain.front()) || CheckHasName(*chain.front(), path).ok())
+    return chain;
   const std::string ca = NameText(X509_get_subject_name(chain.front().get()));
   for (std::size_t i = 1; i < chain.size(); ++i) {
     if (IsCa(*chain[i])) continue;
-    return BadCertificate(absl::StrCat(
-        "The certificates in ", path,
-        " are in the wrong order: the first is that of a CA (", ca,
-        "), and number ", i + 1,
-        " is the own certificate; put that one first, and after it the CA's "
-        "that signed it."));
+    return BadCertificate(
+        absl::StrCat("The certificates in ", path,
+                     " are in the wrong order: the first is that of a CA (", ca,
+                     "), and number ", i + 1,
+                     " is your own; put that one first, and after it the CA's "
+                     "that signed it."));
   }
-  // A certificate with a name that signed itself is both.
-  if (CheckHasName(*chain.front(), path).ok()) return chain;
   return BadCertificate(absl::StrCat(
       "The file ", path, " holds the certificate of a CA (", ca,
-      ") and no own certificate; give the file with the own certificate."));
+      ") and not your own; give the file with your own certificate."));
 }
 
 SubjectNames NamesOf(const X509& certificate) {

@@ -4,6 +4,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/client_interceptor.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -99,16 +100,23 @@ absl::StatusOr<std::optional<Proxy>> ProxyOfEnvironment(
   if (absl::EndsWith(text, "/")) text.pop_back();
   const std::size_t at = text.rfind('@') + 1;  // 0: there is none
   const absl::StatusOr<Address> address = ParseAddress(text.substr(at));
-  if (!address.ok() || absl::StrContains(text, "/")) {  // of another scheme
+  const std::string user_info = at == 0 ? "" : text.substr(0, at - 1);
+  // "/": of another scheme. gRPC takes the others for parts of a URI, and then
+  // goes without the proxy, or prints the password.
+  const bool clean = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return absl::ascii_isgraph(c) && !absl::StrContains("/%#?", c);
+  });
+  if (!address.ok() || !clean || absl::StrContains(user_info, "@")) {
     // The value may hold a password.
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "proxy-unusable",
         absl::StrCat("The variable ", found->name,
-                     " names no HTTP proxy; set "
-                     "it to http://HOST:PORT, or do not ask for a proxy "
+                     " names no HTTP proxy that can be used; set it to "
+                     "http://[USER:PASSWORD@]HOST:PORT, without blanks and "
+                     "@ / % # ? in the password, or do not ask for a proxy "
                      "(--use-proxy)."));
   }
-  return Proxy{found->name, *address, at == 0 ? "" : text.substr(0, at - 1)};
+  return Proxy{found->name, *address, user_info};
 }
 
 absl::StatusOr<std::optional<Proxy>> ProxyFor(const std::string& address,

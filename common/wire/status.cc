@@ -39,13 +39,23 @@ absl::StatusCode KindOf(grpc::StatusCode code) {
              : absl::StatusCode::kUnknown;
 }
 
+// Returns true for the codes of CheckPeerCertificate and CheckPeerName: an
+// answer that only looks like a refusal by this side has another.
+bool IsOfCertificates(std::string_view code) {
+  return IsReasonCode(code) &&
+         (code.starts_with("certificate-") ||
+          code.starts_with("revocation-list-") || code == "ca-missing");
+}
+
 // The refusal of the server's certificate by this side that the text holds; OK
 // if it holds none.
 absl::Status OwnRefusal(const std::string& text) {
   constexpr absl::StatusCode kKind = absl::StatusCode::kUnauthenticated;
   constexpr std::string_view kBefore = "failed with error: UNAUTHENTICATED: ";
   if (text.find("certificate verify failed") != std::string::npos)
-    return Refusal(kKind, "certificate-refused", kCertificateRefused);
+    return Refusal(
+        kKind, "certificate-refused",
+        absl::StrCat(kCertificateRefused, " Run doctor to see which."));
   const std::size_t found = text.find(kBefore);
   if (found == std::string::npos) return absl::OkStatus();
   const std::string rest = text.substr(found + kBefore.size());
@@ -53,7 +63,7 @@ absl::Status OwnRefusal(const std::string& text) {
   if (open == std::string::npos) return absl::OkStatus();
   const std::size_t close = rest.find(']', open);
   const std::string code = rest.substr(open + 2, close - open - 2);
-  if (close == std::string::npos || !IsReasonCode(code))
+  if (close == std::string::npos || !IsOfCertificates(code))
     return absl::OkStatus();
   return Refusal(kKind, code, rest.substr(0, open));
 }
@@ -120,6 +130,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       std::string(status.message()),
                       detail.SerializeAsString());
+}
+
+bool IsConnectionFailure(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnauthenticated(status);
 }
 
 std::string HandshakeText(const absl::Status& refusal) {

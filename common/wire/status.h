@@ -22,6 +22,11 @@ grpc::Status ToGrpc(const absl::Status& status);
 // UNAVAILABLE, the status is that refusal: UNAUTHENTICATED "certificate-...".
 absl::Status FromGrpc(const grpc::Status& status);
 
+// Returns true if the connection failed, not the call: the other side cannot be
+// reached, or one side does not accept the other's certificate. Certificates
+// are renewed in place, so a later connection may do.
+bool IsConnectionFailure(const absl::Status& status);
+
 // The text in which a check of certificates within a handshake hands its
 // refusal to the transport, such that FromGrpc finds it again.
 std::string HandshakeText(const absl::Status& refusal);
@@ -29,9 +34,7 @@ std::string HandshakeText(const absl::Status& refusal);
 // Sentence for a server's certificate that OpenSSL refused before that check.
 inline constexpr char kCertificateRefused[] =
     "The server's certificate has expired, or is not signed by the CA that "
-    "this "
-    "side trusts, or comes without the intermediate CA's; run doctor to see "
-    "which.";
+    "this side trusts, or comes without the intermediate CA's.";
 
 }  // namespace dpnmf
 

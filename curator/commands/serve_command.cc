@@ -158,20 +158,19 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   return absl::OkStatus();
 }
 
-// Those that the allow-list has at the start.
-absl::Status WarnOfGrants(const std::string& allow_list,
-                          const Curator& curator) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<Grant> grants,
-                         ReadAllowList(allow_list, kCuratorAllowList));
+// Those that the allow-list has at the start. It is read a second time: a file
+// that was replaced meanwhile has no warnings.
+void WarnOfGrants(const std::string& allow_list, const Curator& curator) {
+  const auto grants = ReadAllowList(allow_list, kCuratorAllowList);
+  if (!grants.ok()) return;
   std::vector<std::string> datasets;
   for (const Dataset* dataset : curator.catalog.All())
     datasets.push_back(dataset->description().name);
   if (curator.membership != nullptr)
     datasets.push_back(curator.membership->name());
   for (const std::string& sentence :
-       UnknownGrantNames(grants, datasets, curator.ledger->Populations()))
+       UnknownGrantNames(*grants, datasets, curator.ledger->Populations()))
     LogWarning("allow-list: {}", sentence);
-  return absl::OkStatus();
 }
 
 absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
@@ -180,7 +179,7 @@ absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
       curator->metrics,
       Metrics::Create("dpnmf_curator", options.metrics_listen));
   LogRefusedPeers(curator->metrics.get());
-  DPNMF_RETURN_IF_ERROR(WarnOfGrants(options.allow_list, *curator));
+  WarnOfGrants(options.allow_list, *curator);
   ShowBudgets(*curator->ledger, curator->catalog, curator->metrics.get());
   if (!curator->metrics->address().empty())
     LogInfo("metrics at http://{}/metrics", curator->metrics->address());

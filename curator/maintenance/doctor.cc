@@ -312,8 +312,8 @@ Finding WidthOf(const std::vector<Grant>& grants) {
   return Good("Data sets and budgets are listed.");
 }
 
-// Names that the allow-list may have: data sets, the federation (whose curators know
-// the data set by its name) and populations.
+// Names that the allow-list may have: data sets, the federation (whose curators
+// know the data set by its name) and populations.
 struct KnownNames {
   std::vector<std::string> datasets, populations;
 };

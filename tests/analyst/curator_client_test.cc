@@ -165,6 +165,19 @@ TEST_F(CuratorClientTest, SaysThatTheServerIsNotAdmittedAndNotTheClient) {
       << refused;
 }
 
+TEST_F(CuratorClientTest, KeepsTheNamesOfARefusedCertificateToItself) {
+  curator_.script = [](grpc::ServerContext*, Stream*) {
+    return grpc::Status(
+        grpc::StatusCode::UNAVAILABLE,
+        "failed with error: UNAUTHENTICATED: Not for inner.example."
+        " [certificate-wrong-name]");
+  };
+  const auto status = connection_->NewStream()->Open("run", {}).status();
+  EXPECT_EQ(ReasonCode(status), "certificate-wrong-name");
+  EXPECT_EQ(status.message().find("inner.example"), std::string::npos)
+      << status;
+}
+
 TEST_F(CuratorClientTest, GivesTheRefusalWithItsCode) {
   curator_.script = [](grpc::ServerContext*, Stream* stream) {
     v1::TrainRequest request;

@@ -187,7 +187,7 @@ grpc::Status FakeAnalyst::PlanRun(grpc::ServerContext*,
                                   v1::PlanRunReply* reply) {
   last_specification = request->specification();
   *reply = plan;
-  return grpc::Status::OK;
+  return planned;
 }
 
 grpc::Status FakeAnalyst::StartRun(

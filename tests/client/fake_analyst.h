@@ -55,6 +55,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::vector<v1::SynthesiseReply> people;
   v1::SynthesiseRequest last_synthesise;
   grpc::Status unavailable;  // what ListDatasets ends with
+  grpc::Status planned;      // what PlanRun ends with
   // Called after `sent` events of a stream (attempts count from 1); OK
   // continues the stream, another status ends it.
   std::function<grpc::Status(int attempt, std::uint64_t sent)> after_event;

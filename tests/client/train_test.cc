@@ -236,6 +236,11 @@ TEST_F(Program, TrainSaysThatNothingStartedWhenTheCuratorIsAway) {
   EXPECT_EQ(RunWith("train"), kExitUnreachable);
   EXPECT_THAT(err_.str(), StartsWith("dpnmf: Away. No run was started. "
                                      "[curator-unreachable]\n"));
+  analyst().unavailable = ToGrpc(Refusal(absl::StatusCode::kUnauthenticated,
+                                         "certificate-expired", "Expired."));
+  EXPECT_EQ(RunWith("train"), kExitDenied);
+  EXPECT_THAT(err_.str(), StartsWith("dpnmf: Expired. No run was started. "
+                                     "[certificate-expired]\n"));
 }
 
 TEST_F(Program, TrainSendsAPublicDictionaryColumnByColumn) {

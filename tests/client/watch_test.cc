@@ -67,6 +67,19 @@ TEST_F(Program, WatchGivesUpAfterAWhileWithExitCodeFive) {
   EXPECT_EQ(analyst().watch_cursors.size(), 8u);
 }
 
+// Certificates are renewed in place.
+TEST_F(Program, WatchWaitsForTheServersNewCertificate) {
+  analyst().after_event = [](int attempt, std::uint64_t) {
+    return attempt == 1
+               ? grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                              "failed with error: UNAUTHENTICATED: Expired. "
+                              "[certificate-expired]")
+               : grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitOk) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("Expired."));
+}
+
 TEST_F(Program, WatchDoesNotRetryARefusal) {
   analyst().after_event = [](int, std::uint64_t) {
     return ToGrpc(Refusal(absl::StatusCode::kPermissionDenied, "role-missing",

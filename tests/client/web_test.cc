@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "client/web/api.h"
+#include "common/base/error.h"
 #include "common/privacy/mechanism.h"
+#include "common/wire/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -146,6 +148,17 @@ TEST_F(WebApi, ARefusalIsJsonUnderAnHttpStatus) {
   const auto error = nlohmann::json::parse(reply.body)["error"];
   EXPECT_EQ(error["kind"], "UNAVAILABLE");
   EXPECT_EQ(error["code"], "unreachable");
+}
+
+TEST_F(WebApi, AForecastWithoutAConnectionIsRefusedAndNotEmpty) {
+  nlohmann::json form = Form();
+  form["epsilons"] = {1, 2};
+  server_.analyst.planned =
+      ToGrpc(Refusal(absl::StatusCode::kNotFound, "dataset-unknown", "No."));
+  EXPECT_EQ(Post("/api/forecast", form).status, 200);
+  server_.analyst.planned = ToGrpc(Refusal(absl::StatusCode::kUnauthenticated,
+                                           "certificate-expired", "Expired."));
+  EXPECT_EQ(Post("/api/forecast", form).status, 403);
 }
 
 TEST_F(WebApi, StartSendsTheFormAndItsRequestId) {

@@ -6,6 +6,7 @@
 
 #include "analyst/curators/curator_client.h"
 #include "analyst/curators/federated_curator.h"
+#include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "curator/serve/service.h"
@@ -123,6 +124,26 @@ class BreakingCurator final : public analyst::CuratorConnection {
  private:
   const std::unique_ptr<CuratorConnection> curator_;
   std::atomic<bool>* const breaks_;
+};
+
+class RefusingCurator final : public analyst::CuratorConnection {
+ public:
+  explicit RefusingCurator(absl::Status status) : status_(std::move(status)) {}
+  absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override {
+    return status_;
+  }
+  absl::StatusOr<v1::ListItemsReply> ListItems(const std::string&,
+                                               std::uint64_t) override {
+    return status_;
+  }
+  absl::StatusOr<v1::GetLedgerReply> GetLedger(const std::string&,
+                                               std::uint64_t) override {
+    return status_;
+  }
+  std::unique_ptr<analyst::RunStream> NewStream() override { return nullptr; }
+
+ private:
+  const absl::Status status_;
 };
 
 class FederatedCuratorTest : public HospitalsTest {
@@ -296,6 +317,21 @@ TEST_F(FederatedCuratorTest, CuratorsWithAnotherFileAreRefusedBeforeACharge) {
   EXPECT_EQ(ReasonCode(stream->Round(1, {}).status()),
             "federation-offer-differs");
   EXPECT_EQ(Charged(0), 0);
+}
+
+// Else a run that one curator has refused for good waits for ever.
+TEST_F(FederatedCuratorTest, ARefusedCertificateDoesNotHideAnotherRefusal) {
+  std::vector<std::unique_ptr<analyst::CuratorConnection>> members;
+  for (const auto& [kind, code] :
+       {std::pair(absl::StatusCode::kUnauthenticated, "certificate-wrong-name"),
+        std::pair(absl::StatusCode::kResourceExhausted, "budget-exhausted"),
+        std::pair(absl::StatusCode::kUnavailable, "curator-unreachable")})
+    members.push_back(
+        std::make_unique<RefusingCurator>(Refusal(kind, code, "No.")));
+  const auto curators =
+      analyst::FederateCurators(nullptr, federation_, std::move(members));
+  EXPECT_EQ(ReasonCode(curators->GetLedger("hospitals", 0).status()),
+            "budget-exhausted");
 }
 
 TEST_F(FederatedCuratorTest, TheDataSetIsThatOfTheFileAndTheLeastBudgetCounts) {

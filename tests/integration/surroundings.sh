@@ -5,6 +5,15 @@
 # of another name.
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
+proxy_pid=
+trap 'kill -KILL $proxy_pid 2>/dev/null; finish' EXIT
+analyst_logs() { # PATTERN: the greeting of the curator follows "listens on".
+  for _ in $(seq 200); do
+    grep -q "$1" "$work/analyst.log" && return
+    sleep 0.05
+  done
+  fail "the analyst's log does not say '$1'"
+}
 
 # ---- A standard output that cannot be written ----
 # PROGRAM ARGUMENT...: is refused by its sentence on a full disk and a closed output,
@@ -68,7 +77,7 @@ export https_proxy=http://127.0.0.1:9
 exits 0 "import" import people 300
 start_curator || fail "curator"
 start_analyst || fail "analyst"
-grep -q "offers 4 data set" "$work/analyst.log" || fail "the analyst does not reach its curator"
+analyst_logs "offers 4 data set"
 exits 0 "health" dpnmf-curator health --listen "127.0.0.1:$curator_port" $(tls curator)
 for name in grpc_proxy https_proxy HTTPS_PROXY http_proxy all_proxy; do
   unset https_proxy
@@ -120,11 +129,11 @@ exits 0 "through a proxy" env $through dpnmf --server "127.0.0.1:$analyst_port" 
 exits 0 "doctor through a proxy" env $through dpnmf --server "127.0.0.1:$analyst_port" $(tls alice) doctor --use-proxy
 [ "$(grep -c "^127.0.0.1:$analyst_port True$" "$work/proxy.log")" = 3 ] || fail "the connections of the proxy"
 kill $proxy_pid
+proxy_pid=
 kill -TERM $analyst_pid && wait $analyst_pid
 start_analyst --use-proxy || fail "analyst with the proxy"
-grep -q "curator .* is not reachable now" "$work/analyst.log" || fail "the analyst does not use the proxy"
-grep -q "through the proxy http://127.0.0.1:9 that https_proxy names" "$work/analyst.log" ||
-  fail "the log does not name the proxy"
+analyst_logs "curator .* is not reachable now"
+analyst_logs "through the proxy http://127.0.0.1:9 that https_proxy names"
 
 # ---- Names in the allow-list that nothing has ----
 kill -TERM $analyst_pid $curator_pid && wait $analyst_pid $curator_pid
@@ -209,7 +218,7 @@ kill -TERM $analyst_pid $curator_pid && wait $analyst_pid $curator_pid
 curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls other); }
 start_curator || fail "curator of another name"
 start_analyst || fail "analyst"
-grep -q "not for the name 127.0.0.1 .*certificate-wrong-name" "$work/analyst.log" || fail "the analyst's log"
+analyst_logs "not for the name 127.0.0.1 .*certificate-wrong-name"
 exits 6 "the analyst's link" as alice datasets
 says "refuses the certificate of its curator, not yours.*certificate-wrong-name"
 exits 7 "the analyst's doctor" examine_analyst

@@ -93,7 +93,7 @@ def test_a_malformed_file_is_refused(tmp_path, text, says):
         ({"http_proxy": "http://p:1", "https_proxy": "http://q:1"}, "http://q:1 that https_proxy"),
         ({"HTTPS_PROXY": "HTTP://p:1/"}, "http://p:1 that HTTPS_PROXY"),
         ({"grpc_proxy": "p:1"}, "http://p:1 that grpc_proxy"),
-        ({"all_proxy": "http://ann:se@cret@p:1"}, "http://p:1 that all_proxy"),
+        ({"all_proxy": "http://ann:secret@p:1"}, "http://p:1 that all_proxy"),
         ({"https_proxy": "http://p:1", "no_proxy": "a.b, Example"}, ""),
         ({"https_proxy": "http://p:1", "NO_PROXY": "*"}, ""),
         ({}, ""),
@@ -107,11 +107,32 @@ def test_the_first_variable_that_is_set_names_the_proxy(monkeypatch, variables, 
 
 
 def test_a_variable_that_names_no_http_proxy_is_refused_if_it_is_asked_for(servers, monkeypatch):
-    for value in ("socks5://ann:secret@p:1080", "https://p:1", "http://p", "http://p:1/path"):
+    bad = [f"http://ann:secret{c}@p:1" for c in "@%#? \n"]
+    for value in ("socks5://ann:secret@p:1080", "https://p:1", "http://p", "http://p:1/path", *bad):
         monkeypatch.setenv("https_proxy", value)
         code, sentence = refusal(StateError, **servers.settings("alice"), use_proxy=True)
         assert code == "proxy-unusable" and "https_proxy" in sentence and "secret" not in sentence
         Client(**servers.settings("alice"))
+
+
+def test_the_words_for_a_proxy_are_the_programs(servers, tmp_path, monkeypatch):
+    monkeypatch.setenv("DPNMF_USE_PROXY", "y")
+    Client(**servers.settings("alice"))
+    monkeypatch.setenv("DPNMF_USE_PROXY", "ON")
+    assert "DPNMF_USE_PROXY must be on or off, not `ON`" in refusal(InputError, **servers.settings("alice"))[1]
+    monkeypatch.delenv("DPNMF_USE_PROXY")
+    path = tmp_path / "c.toml"
+    path.write_text('use-proxy = "perhaps"\n')
+    sentence = refusal(InputError, **servers.settings("alice"), config=str(path))[1]
+    assert "`use-proxy` in the configuration file must be on or off" in sentence
+
+
+def test_a_path_in_the_home_needs_a_home(tmp_path, monkeypatch):
+    path = tmp_path / "c.toml"
+    path.write_text('ca = "~/ca.crt"\n')
+    monkeypatch.setenv("HOME", "")
+    code, sentence = refusal(InputError, config=str(path))
+    assert code == "usage" and "HOME" in sentence
 
 
 def test_a_named_file_must_exist(tmp_path):
@@ -184,10 +205,10 @@ def test_a_chain_says_which_certificate_is_missing(servers, tmp_path):
         joined.write_text("".join(open(files[who][0]).read() for who in chain))
         return refusal(StateError, server="h:1", ca=files[ca][0], cert=str(joined), key=files["own"][1])
 
-    assert "put that CA's certificate after the own one" in says("root", "own")[1]
+    assert "put its certificate after your own certificate" in says("root", "own")[1]
     assert f"add the certificate of the root CA to {files['mid'][0]}" in says("mid", "own")[1]
     code, sentence = says("root", "mid", "own")
-    assert code == "tls-key-mismatch" and "the own certificate must come first" in sentence
+    assert code == "tls-key-mismatch" and "your own certificate must come first" in sentence
 
 
 def test_an_expired_certificate_is_refused(servers, tmp_path):

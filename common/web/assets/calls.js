@@ -15,7 +15,7 @@ export class Refusal extends Error {
   get isUnknownCall() { return this.kind === 'UNIMPLEMENTED'; }
   // A limit on calls or messages, which others of the session use up now.
   get isBusy() { return this.code === 'too-many-calls' || this.code === 'too-many-messages'; }
-  get isUnreachable() { return this.kind === 'UNAVAILABLE' || this.kind === 'DEADLINE_EXCEEDED'; }
+  get isUnreachable() { return ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'UNAUTHENTICATED'].includes(this.kind); }
 }
 
 export async function call(path, query, options = {}) {

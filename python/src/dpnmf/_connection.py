@@ -84,11 +84,13 @@ def read_settings(
 
 
 def _truth(word: str) -> bool:
-    if word.lower() in ("on", "true", "yes", "1"):
+    """The words that the program takes, too."""
+    if word == "on" or word.lower() in ("true", "t", "yes", "y", "1"):
         return True
-    if word.lower() in ("off", "false", "no", "0"):
+    if word == "off" or word.lower() in ("false", "f", "no", "n", "0"):
         return False
-    raise InputError("usage", f"DPNMF_USE_PROXY must be on or off, not `{word}`.")
+    source = "DPNMF_USE_PROXY" if os.environ.get("DPNMF_USE_PROXY") else "`use-proxy` in the configuration file"
+    raise InputError("usage", f"{source} must be on or off, not `{word}`.")
 
 
 def proxy_of_environment(host: str) -> Proxy | None:
@@ -103,13 +105,15 @@ def proxy_of_environment(host: str) -> Proxy | None:
         return None
     user_info, _, address = re.sub("^http://", "", text, flags=re.IGNORECASE).removesuffix("/").rpartition("@")
     try:
-        if "/" in user_info:  # of another scheme
+        # "/": of another scheme. gRPC takes the others for parts of a URI.
+        if not re.fullmatch("[!-~]*", user_info + address) or re.search("[@/%#?]", f"{user_info} {address}"):
             raise InputError("address-malformed", "")
         split_address(address)
     except InputError:
         raise StateError(
             "proxy-unusable",
-            f"The variable {variable} names no HTTP proxy; set it to http://HOST:PORT, "
+            f"The variable {variable} names no HTTP proxy that can be used; set it to "
+            "http://[USER:PASSWORD@]HOST:PORT, without blanks and @ / % # ? in the password, "
             "or do not ask for a proxy (use_proxy).",
         ) from None
     return Proxy(variable, address, user_info)
@@ -140,8 +144,17 @@ def _read_config(config: str | None) -> dict[str, str]:
         if not isinstance(value, str):
             raise InputError("usage", f"`{name}` in {path} must be a string.")
         is_path = name not in ("server", "use-proxy") and value
-        values[name] = str(path.parent / pathlib.Path(value).expanduser()) if is_path else value
+        values[name] = _path_in(path, value) if is_path else value
     return values
+
+
+def _path_in(file: pathlib.Path, value: str) -> str:
+    if not value.startswith("~/"):
+        return str(file.parent / value)
+    home = os.environ.get("HOME")
+    if not home:
+        raise InputError("usage", f"`{value}` in {file} needs HOME, which is not set; write the whole path.")
+    return home + value[1:]
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -208,7 +221,7 @@ def own_certificate(settings: Settings) -> dict[str, Any]:
     except ssl.SSLCertVerificationError as error:
         advice = {
             2: f"; add the certificate of the root CA to {settings.ca}",
-            20: "; if an intermediate CA signed it, put that CA's certificate after the own one in the same file",
+            20: "; if an intermediate CA signed it, put its certificate after your own certificate in the same file",
         }
         raise StateError(
             "tls-certificate-invalid",
@@ -236,7 +249,7 @@ def _load_own(context: ssl.SSLContext, settings: Settings) -> None:
             raise StateError(
                 "tls-key-mismatch",
                 f"The key {settings.key} does not belong to the first certificate of {settings.cert}; "
-                "the own certificate must come first, then the CA's that signed it.",
+                "your own certificate must come first, then the CA's that signed it.",
             ) from None
         raise StateError(
             "tls-certificate-invalid",

@@ -1,5 +1,6 @@
 #include "common/cli/program.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -36,6 +37,7 @@ struct Values {
   std::string file;
   std::string label;
   std::string output;
+  std::string state;
   std::string start;
   std::vector<std::string> inputs;
   bool quick = false;
@@ -108,16 +110,18 @@ class CommandLine : public ::testing::Test {
         .version = "1.2.3",
         .env_prefix = "TOOL_",
         .config = {.help = "A file"}};
-    const Command show = {.name = "show",
-                          .summary = "Shows",
-                          .flags = {Flag("--label", &values_.label, "A label"),
-                                    Flag("--output", &values_.output, "A file",
-                                         {.value = "FILE", .env = true}),
-                                    Flag("--start", &values_.start, "A start",
-                                         {.value = "random|public:FILE"}),
-                                    Flag("--inputs", &values_.inputs, "Files",
-                                         {.value = "DIR|table:FILE|run:ID"})},
-                          .run = Noted("keep show")};
+    const Command show = {
+        .name = "show",
+        .summary = "Shows",
+        .flags = {Flag("--label", &values_.label, "A label"),
+                  Flag("--output", &values_.output, "A file",
+                       {.value = "FILE", .env = true}),
+                  Flag("--state", &values_.state, "A state", {.value = "DIR"}),
+                  Flag("--start", &values_.start, "A start",
+                       {.value = "random|public:FILE"}),
+                  Flag("--inputs", &values_.inputs, "Files",
+                       {.value = "DIR|table:FILE|run:ID"})},
+        .run = Noted("keep show")};
     program.root.commands.push_back(
         {.name = "keep", .summary = "Keeps", .commands = {show}});
     program.root.commands.push_back(
@@ -351,6 +355,56 @@ TEST_F(CommandLine, PathsInTheFileAreRelativeToItsDirectory) {
   EXPECT_EQ(values_.output, "out/a.csv");
 }
 
+TEST_F(CommandLine, EachPathOfAListInTheFileIsRelative) {
+  const std::filesystem::path in = directory_ / "a,b";
+  std::filesystem::create_directories(in);
+  const std::string config = in / "c.toml";
+  std::ofstream(config) << "[keep.show]\ninputs = \"table:c,d\"\n";
+  ASSERT_EQ(Run({"keep", "show", "--config", config}), kExitOk) << err_.str();
+  EXPECT_THAT(values_.inputs,
+              ElementsAre("table:" + (in / "c").string(), (in / "d").string()));
+  ASSERT_EQ(
+      Run({"keep", "show", "--config", config, "--inputs", "table:c,table:d"}),
+      kExitOk);
+  EXPECT_THAT(values_.inputs, ElementsAre("table:c", "table:d"));
+}
+
+TEST_F(CommandLine, PathsOfAStreamAreRelativeToTheWorkingDirectory) {
+  const int file =
+      open(Config("[keep.show]\noutput = \"a.csv\"\n").c_str(), O_RDONLY);
+  const std::string stream = "/dev/fd/" + std::to_string(file);
+  EXPECT_EQ(Run({"keep", "show", "--config", stream}), kExitOk) << err_.str();
+  EXPECT_EQ(values_.output, "a.csv");
+  close(file);
+}
+
+TEST_F(CommandLine, ADirectoryThatIsInTheWorkingDirectoryOnlyIsRefused) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directories(directory_ / "now/data");
+  std::filesystem::current_path(directory_ / "now");
+  const std::string config = Config("[keep.show]\nstate = \"data\"\n");
+  const std::vector<std::string> show = {"keep", "show", "--config", config};
+  EXPECT_THAT(
+      Complaint(show),
+      StartsWith("--state is `data` in the configuration file, that is " +
+                 (directory_ / "data").string() +
+                 ", which does not exist; the working directory has "
+                 "one of that name: write the whole path; "));
+  std::filesystem::create_directories(directory_ / "data");
+  EXPECT_EQ(Run(show), kExitOk) << err_.str();
+  EXPECT_EQ(values_.state, (directory_ / "data").string());
+  std::filesystem::current_path(before);
+}
+
+TEST_F(CommandLine, APathInTheHomeNeedsAHome) {
+  const std::string config = Config("[keep.show]\noutput = \"~/a\"\n");
+  const std::vector<std::string> show = {"keep", "show", "--config", config};
+  setenv("HOME", "", 1);
+  EXPECT_THAT(Complaint(show), HasSubstr("HOME is not set"));
+  unsetenv("HOME");
+  EXPECT_THAT(Complaint(show), HasSubstr("HOME is not set"));
+}
+
 TEST_F(CommandLine, AKeyThatNoFlagIsCalledIsRefused) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"nam = \"x\"\n", "`nam` (did you mean `name`?)"},
@@ -487,10 +541,9 @@ TEST_F(CommandLine, OutputThatCannotBeWrittenIsAnError) {
                 AllOf(StartsWith("tool: Standard output cannot be written: "),
                       ::testing::EndsWith("[output-not-written]\n")));
   }
-  // The exit code of another error stays.
+  // Another error is the only one: in JSON there is one object.
   EXPECT_EQ(Run({"fail"}), kExitNotFound);
-  EXPECT_THAT(err_.str(), AllOf(HasSubstr("[thing-unknown]\n"),
-                                HasSubstr("[output-not-written]\n")));
+  EXPECT_EQ(err_.str(), "tool: There is no such thing. [thing-unknown]\n");
   out_.clear();
   EXPECT_EQ(Run({"health"}), kExitOk);
 }

@@ -140,7 +140,8 @@ TEST(CheckTlsFiles, SaysWhatIsWrongAndWithWhichFile) {
   }
 }
 
-// root, signed by itself; mid, signed by root; own, with a name, signed by mid.
+// root, signed by itself; mid, signed by root; own, with a name, signed by mid;
+// self, with a name, signed by itself; old, a root of X.509's first version.
 class Chains : public ::testing::Test {
  protected:
   Chains() {
@@ -154,7 +155,9 @@ class Chains : public ::testing::Test {
       openssl x509 -req -in mid.csr -CA root.crt -CAkey root.key         -set_serial 1 -extfile mid.ext -out mid.crt &&
       $new -subj /CN=own -keyout own.key -out own.csr &&
       openssl x509 -req -in own.csr -CA mid.crt -CAkey mid.key         -set_serial 2 -extfile own.ext -out own.crt &&
-      $new -x509 -subj /CN=self -addext subjectAltName=DNS:self         -keyout self.key -out self.crt)",
+      $new -x509 -subj /CN=self -addext subjectAltName=DNS:self         -keyout self.key -out self.crt &&
+      $new -subj /CN=old -keyout old.key -out old.csr &&
+      openssl x509 -req -in old.csr -signkey old.key -out old.crt)",
                        &output),
               0)
         << output;
@@ -193,12 +196,12 @@ TEST_F(Chains, AreReadWithTheOwnCertificateFirst) {
   EXPECT_TRUE(Check({"mid", "root"}, {"own", "mid"}).ok());
   // A CA and one's own at once.
   EXPECT_TRUE(Check({"self"}, {"self"}, "self").ok());
+  EXPECT_TRUE(Check({"self"}, {"self", "old"}, "self").ok());
   const std::string order =
       absl::StrCat("The certificates in ", files_.certificate_file,
                    " are in the wrong order: the first is that of a CA (");
   const std::string remedy =
-      " is the own certificate; put that one first, and after it the CA's "
-      "that signed it.";
+      " is your own; put that one first, and after it the CA's that signed it.";
   for (const auto& authorities :
        std::vector<std::vector<std::string>>{{"root"}, {"mid"}}) {
     ExpectSays(Check(authorities, {"mid", "own"}),
@@ -206,11 +209,11 @@ TEST_F(Chains, AreReadWithTheOwnCertificateFirst) {
     ExpectSays(Check(authorities, {"root", "mid", "own"}),
                order + "CN=root,O=A\\; B), and number 3" + remedy);
   }
-  ExpectSays(Check({"root"}, {"mid"}, "mid"),
-             absl::StrCat("The file ", files_.certificate_file,
-                          " holds the certificate of a CA (CN=mid) and no own "
-                          "certificate; give the file with the own "
-                          "certificate."));
+  ExpectSays(
+      Check({"root"}, {"mid"}, "mid"),
+      absl::StrCat("The file ", files_.certificate_file,
+                   " holds the certificate of a CA (CN=mid) and not your "
+                   "own; give the file with your own certificate."));
 }
 
 TEST_F(Chains, NameTheCaThatIsMissing) {
@@ -229,8 +232,8 @@ TEST_F(Chains, NameTheCaThatIsMissing) {
         "The certificate ", files_.certificate_file,
         " is not signed by the CA in ", files_.ca_file, ", but by ", who,
         ", whose certificate is missing; if that is an intermediate CA, put "
-        "its certificate after the own one in the same file, else use the CA "
-        "that signed it.");
+        "its certificate after your own certificate in the same file, else use "
+        "the CA that signed it.");
   };
   ExpectSays(Check({"root"}, {"own"}), missing("CN=mid"));
   ExpectSays(Check({"self"}, {"own", "mid"}), missing("CN=root,O=A\\; B"));

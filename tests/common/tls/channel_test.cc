@@ -62,9 +62,9 @@ TEST_F(ChannelTest, TheFirstVariableThatIsSetNamesTheProxy) {
        "the proxy http://[::1]:9 that all_proxy names",
        ""},
       // The password stays out of sentences.
-      {{{"ALL_PROXY", "http://ann:p@ss@p:1"}},
+      {{{"ALL_PROXY", "http://ann:secret@p:1"}},
        "the proxy http://p:1 that ALL_PROXY names",
-       "ann:p@ss"},
+       "ann:secret"},
       // Hosts that are exempt, by their end.
       {{{"https_proxy", "http://p:1"}, {"no_proxy", "a.b, lab.example"}},
        "",
@@ -94,7 +94,10 @@ TEST_F(ChannelTest, TheFirstVariableThatIsSetNamesTheProxy) {
 TEST_F(ChannelTest, AVariableThatNamesNoHttpProxyIsRefusedIfItIsAskedFor) {
   for (const char* value :
        {"socks5://ann:secret@p:1080", "https://p:1", "http://p", "p", "http://",
-        "http://p:1/path", "http://p:99999"}) {
+        "http://p:1/path", "http://p:99999", "http://ann:secret@x@p:1",
+        "http://ann:secret%40@p:1", "http://ann:secret#@p:1",
+        "http://ann:secret?@p:1", "http://ann:secret x@p:1",
+        "http://ann:secret\n@p:1"}) {
     Set({{"all_proxy", value}});
     const auto proxy = ProxyFor("a:1", true);
     EXPECT_EQ(ReasonCode(proxy.status()), "proxy-unusable") << value;

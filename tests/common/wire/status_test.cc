@@ -99,6 +99,7 @@ TEST(Status, ARefusalWithinTheHandshakeIsFoundInTheTransportsText) {
        {std::string("failed with error: UNAUTHENTICATED: Nothing."),
         std::string("failed with error: UNAUTHENTICATED: Open [no-end"),
         std::string("failed with error: UNAUTHENTICATED: No code [A b]"),
+        std::string("failed with error: UNAUTHENTICATED: X [run-closed]"),
         std::string("Connection refused [certificate-wrong-name]")})
     EXPECT_EQ(ReasonCode(unavailable(other)), "unreachable") << other;
 }
