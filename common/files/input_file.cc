@@ -138,8 +138,8 @@ std::string MarkedText(std::string_view beginning) {
   beginning.remove_prefix(
       std::min(beginning.find_first_not_of(" \t\r\n"), beginning.size()));
   const std::string text = absl::AsciiStrToLower(View(beginning.substr(0, 64)));
-  for (const char* tag : {"<!doctype", "<html", "<head", "<table", "<body"}) {
-    if (text.starts_with(tag))
+  for (const char* tag : {"!doctype", "html", "head", "table", "body"}) {
+    if (text.starts_with('<') && text.substr(1).starts_with(tag))
       return "this is an HTML page and not the file itself; download the file "
              "again, or save the table as CSV";
   }

@@ -100,7 +100,7 @@ for delay in 0.004 0.008 0.012 0.016 0.02 0.03 0.05; do
   tries=$((tries + 1))
   copy=$work/copy$tries
   cp -r "$data" "$copy" && cp -r "$work/anchor" "$copy.anchor"
-  { timeout -s KILL $delay dpnmf-curator publish --data-dir "$copy" --anchor-dir "$copy.anchor" --draft "$draft" \
+  { timeout --foreground -s KILL $delay dpnmf-curator publish --data-dir "$copy" --anchor-dir "$copy.anchor" --draft "$draft" \
     --approve Ann --accept-linkage 1 --void-guarantee patients --output "$copy.out" >/dev/null; } 2>/dev/null
   [ $? = 137 ] && killed=$((killed + 1))
   if [ -e "$copy.out/nd.not-dp.csv" ]; then

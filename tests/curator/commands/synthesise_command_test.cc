@@ -202,8 +202,10 @@ TEST_F(SynthesiseCommand, KilledAnywhereItIsPaidAtMostOnce) {
   for (int kill = 1; kill <= kKills; ++kill) {
     const std::string draw = absl::StrCat("--epsilon 0.1 --draw ", kill);
     const std::string output = absl::StrCat("r", kill, ".json");
+    // --foreground: timeout waits for the process that it kills. It would kill
+    // itself too, and the process could still hold the ledger.
     const std::string command =
-        "cd '" + scratch_.path() + "' && timeout -s KILL " +
+        "cd '" + scratch_.path() + "' && timeout --foreground -s KILL " +
         absl::StrCat(0.004 * kill) +
         " '" DPNMF_PROGRAM "' synthesise --data-dir z --name people --output " +
         output + " " + draw + " >/dev/null 2>&1";

@@ -100,7 +100,7 @@ TEST_F(FeatureWeightsTest, AreRefusedByTheirCause) {
     const char *text, *code, *sentence;
   } cases[] = {
       {"a;0,5\nnew york;1\nc, d;1\n", "input-not-a-number",
-       "line 1: '0,5' is not a number; write decimal numbers with a point"},
+       "line 1: '0,5' has a decimal comma; write decimal numbers with a point"},
       {"a 0,5\nnew york 1\nc, d 1\n", "features-mismatch",
        "no feature has the name 'a 0'; remove the line, or write decimal "
        "numbers with a point"},

@@ -503,7 +503,7 @@ TEST_F(PublishTest, PeopleOfARemovedDataSetAreNoted) {
   fs::rename(data_dir() + "/datasets/visits",
              RemovedDirectory(data_dir(), "visits"));
   std::vector<std::string> notes;
-  ImportOptions options = ImportOf("late", "members", "3,4,5\n1,9,1\n");
+  ImportOptions options = ImportOf("late", "members", "3,4,5\n1,9,1\n7,7,7\n");
   options.note = [&](const std::string& note) { notes.push_back(note); };
   ASSERT_TRUE(curator::Import(options).ok());
   ASSERT_EQ(notes.size(), 1u);
