@@ -530,8 +530,8 @@ absl::StatusOr<DatasetImport> DatasetImport::Load(ImportOptions options,
 }
 
 ImportPreview DatasetImport::Preview() const {
-  return {description(), state_->source->people(),
-          state_->source->Understood(), state_->source->First()};
+  return {description(), state_->source->people(), state_->source->Understood(),
+          state_->source->First()};
 }
 
 const DatasetDescription& DatasetImport::description() const {

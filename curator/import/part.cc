@@ -419,8 +419,8 @@ absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
   source->Describe(&description);
   DPNMF_RETURN_IF_ERROR(CheckDeclaration(description));
   if (options.preview) {
-    options.preview({description, source->people(), source->Understood(),
-                     source->First()});
+    options.preview(
+        {description, source->people(), source->Understood(), source->First()});
   }
 
   DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));

@@ -181,9 +181,8 @@ void FuzzList(const std::string& text, const World& world) {
 }
 
 void FuzzKey(const std::string& text, const World& world) {
-  CheckStatus("key",
-              CheckKey(*world.peer.front(), "the certificate",
-                       world.files.Write("input", text)));
+  CheckStatus("key", CheckKey(*world.peer.front(), "the certificate",
+                              world.files.Write("input", text)));
   const auto key = SigningKey::FromPem(text);
   Count(key.has_value() ? "private key read" : "private key refused");
   if (!key.has_value()) return;

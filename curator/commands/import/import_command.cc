@@ -282,8 +282,8 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
   options.refused = PrintRefusal;
   DPNMF_ASSIGN_OR_RETURN(const DatasetImport import,
                          DatasetImport::Load(std::move(options)));
-  const std::string title =
-      absl::StrCat("would import", named ? " " + import.description().name : "");
+  const std::string title = absl::StrCat(
+      "would import", named ? " " + import.description().name : "");
   std::fputs(PreviewText(import.Preview(), title).c_str(), stdout);
   std::fputs(std::string(DryRunText()).c_str(), stdout);
   // A population that exists keeps its delta, so this is no refusal.

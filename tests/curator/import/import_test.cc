@@ -90,20 +90,9 @@ TEST_F(ImportTest, AHeaderThatNamesNoFeaturesIsRefused) {
 // --header yes makes the first person's row a header.
 TEST_F(ImportTest, APersonIsNotPublishedAsNamesOfFeatures) {
   const char* const first_rows[] = {
-      "3,4",
-      "a,4",
-      "3,b",
-      "a,-1.5e3",
-      "a,-Inf",
-      "a, 4 ",
-      "a,\"4\"",
-      "a,\" 4 \"",
-      "a,\"\"\"4\"\"\"",
-      "a,'4'",
-      "a,\"1 000\"",
-      "a,+0",
-      "a,\"3,5\"",
-      "a,1e999",
+      "3,4",         "a,4",     "3,b",       "a,-1.5e3",        "a,-Inf",
+      "a, 4 ",       "a,\"4\"", "a,\" 4 \"", "a,\"\"\"4\"\"\"", "a,'4'",
+      "a,\"1 000\"", "a,+0",    "a,\"3,5\"", "a,1e999",
   };
   for (const char* const first : first_rows) {
     ImportOptions options =
