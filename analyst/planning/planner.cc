@@ -1,6 +1,7 @@
 #include "analyst/planning/planner.h"
 
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -113,17 +114,25 @@ MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
        .has_priors = specification.priors_size() > 0});
 }
 
+void SetDefaults(std::span<const Knob> knobs, RunParameters* parameters) {
+  for (const Knob& knob : knobs)
+    if (IsZero(knob, *parameters)) SetDefault(knob, parameters);
+}
+
 // Fills in the defaults of every run and those of its mechanism, where the
 // specification has 0 and PlanFor does not refuse the mechanism or the facts.
 void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   const Mechanism* const mechanism = Mechanisms().Find(run->mechanism());
+  const dpnmf::Mechanism* const shared =
+      dpnmf::Mechanisms().Find(run->mechanism());
   const absl::StatusOr<DatasetFacts> facts = FactsOf(dataset);
   absl::StatusOr<RunParameters> parameters = FromProto(*run);
   if (!parameters.ok()) return;
-  for (const Knob& knob : KnobsOfEveryRun())
-    if (IsZero(knob, *parameters)) SetDefault(knob, &*parameters);
-  if (mechanism != nullptr && facts.ok())
+  SetDefaults(KnobsOfEveryRun(), &*parameters);
+  if (mechanism != nullptr && shared != nullptr && facts.ok()) {
     mechanism->fill_defaults(*facts, &*parameters);
+    SetDefaults(shared->knobs, &*parameters);
+  }
   *run = dpnmf::ToProto(*parameters);
 }
 

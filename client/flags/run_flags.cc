@@ -49,7 +49,7 @@ absl::Status CheckMechanism(const std::string& name) {
                    "; to measure how well W fits, run 'dpnmf objective RUN'."));
 }
 
-// The value as typed, if it was; a bool that is off was not.
+// The value of the flag, if it was typed; `off` counts as not typed.
 template <typename T>
 std::optional<T> TypedValue(const Knob& knob, const RunFlags& flags) {
   const auto typed = flags.knobs.find(knob.name);

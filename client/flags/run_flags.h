@@ -18,7 +18,7 @@
 
 namespace dpnmf::cli {
 
-// Value of a knob as typed; the word, on or off, is of a bool.
+// Value of a knob as typed; a bool is the word on or off.
 using TypedKnob = std::variant<std::string, std::optional<std::uint32_t>,
                                std::optional<double>, std::vector<double>>;
 

@@ -138,8 +138,8 @@ struct Mechanism {
   // Numbers of rounds that a run may have, before the data set's own limit.
   RoundsRange (*rounds)(const RunParameters& parameters,
                         const DatasetFacts& facts);
-  // The parameters that only this mechanism reads, where more than their ranges
-  // counts. INVALID_ARGUMENT. The common ones have been checked.
+  // Checks the parameters that only this mechanism reads, beyond their ranges.
+  // INVALID_ARGUMENT. The common ones have been checked.
   absl::Status (*check)(const RunParameters& parameters,
                         const DatasetFacts& facts);
   // The stages in order, on lattices for q_h = q_u = bits. Costs of all rounds
@@ -151,8 +151,8 @@ struct Mechanism {
   // plays a part in the run. Reads only rounds, moment_rows and shares.
   bool (*uses)(std::string_view field, const RunParameters& parameters,
                const DatasetFacts& facts);
-  // Parameters that this mechanism brings. Their ranges are checked in each of
-  // its runs, before `check`.
+  // Parameters that this mechanism brings. Their ranges, and those of others
+  // that it uses, are checked in each of its runs, before `check`.
   std::span<const Knob> knobs = {};
 
   ForecastBy forecast_by = ForecastBy::kNothing;
@@ -228,9 +228,6 @@ Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
 // Checks moment_rows against the data set. moments.cc.
 absl::Status CheckMomentRows(const RunParameters& parameters,
                              const DatasetFacts& facts);
-// Checks all parameters of `moments` and `aimed`. moments.cc.
-absl::Status CheckMoments(const RunParameters& parameters,
-                          const DatasetFacts& facts);
 // S_v, published as "mean". moments.cc.
 StageDraft StageOfMean(MuSquared allowance, int bits,
                        const DatasetFacts& facts);

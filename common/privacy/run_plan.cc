@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -382,6 +383,10 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
   DPNMF_RETURN_IF_ERROR(CheckFits(*mechanism, facts));
   DPNMF_RETURN_IF_ERROR(CheckKnobs(KnobsOfEveryRun(), parameters));
   DPNMF_RETURN_IF_ERROR(CheckKnobs(mechanism->knobs, parameters));
+  for (const Knob* knob : Knobs()) {
+    if (mechanism->uses(knob->name, parameters, facts))
+      DPNMF_RETURN_IF_ERROR(CheckKnobs(std::span(knob, 1), parameters));
+  }
   DPNMF_RETURN_IF_ERROR(mechanism->check(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckRounds(*mechanism, parameters, facts));
   return CheckPolicy(parameters, facts);

@@ -1,12 +1,8 @@
 #include "curator/data/description.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <iterator>
-#include <limits>
 #include <set>
-#include <vector>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -62,7 +58,8 @@ void CheckTogether(const DatasetDescription& description) {
   }
   if (description.sums.has_value()) {
     constexpr int kMostBits = 64;
-    refuse_if(std::abs(description.sums->bits) > kMostBits,
+    const int bits = description.sums->bits;
+    refuse_if(bits < -kMostBits || bits > kMostBits,
               "sums_bits is out of range");
     refuse_if(!AreRowsOfSums(description.sums->rows, description.features),
               "sums_rows are not rows of its features");

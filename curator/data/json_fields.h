@@ -46,7 +46,7 @@ class JsonFields {
     if (read_ == nullptr) {
       (*written_)[name] = Written(value);
     } else {
-      ReadValue(Find(name), name, &value);
+      ReadValue(Find(name), InObject(name).c_str(), &value);
     }
   }
   // The same; the field is missing if the value is 0, false or empty.
@@ -54,7 +54,7 @@ class JsonFields {
   void Optional(const char* name, V& value) {
     if (!Has(name, value != V{})) return;
     Required(name, value);
-    if (value == V{}) Refuse(name, " is empty");
+    if (value == V{}) Refuse(InObject(name).c_str(), " is empty");
   }
   // Returns true if the field is there: to be read, or to be written.
   bool Has(const char* name, bool written) const {
@@ -74,7 +74,7 @@ class JsonFields {
     std::string found(text);
     Required(name, found);
     const std::optional<V> read = of_text(found);
-    if (!read.has_value()) Refuse("unknown value of ", name);
+    if (!read.has_value()) Refuse("unknown value of ", InObject(name).c_str());
     value = *read;
   }
   // An object of its own in the file.
@@ -103,9 +103,12 @@ class JsonFields {
   [[noreturn]] static void Refuse(const char* problem, const char* rest) {
     throw std::invalid_argument(absl::StrCat(problem, rest));
   }
+  // `text`, and the object that it is about.
+  std::string InObject(const char* text) const {
+    return *name_ == '\0' ? text : absl::StrCat(text, " in ", name_);
+  }
   [[noreturn]] void RefuseFields() const {
-    Refuse("it has missing or unknown fields",
-           *name_ == '\0' ? "" : absl::StrCat(" in ", name_).c_str());
+    Refuse(InObject("it has missing or unknown fields").c_str(), "");
   }
 
   template <typename T>

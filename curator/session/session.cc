@@ -33,15 +33,10 @@ std::shared_ptr<RunLocks::Lock> RunLocks::LockOf(const std::string& identity,
   return run_lock;
 }
 
-// Fields up to 16 are in every hash; 17 and 18 together, if one is set; later
-// ones if they are set, after a tag that is no length of a list. So a run
-// without a later knob keeps the hash that it has always had.
+// A knob with a field after 18 is hashed only if it is set, after a tag that is
+// no length of a list. Its range must contain 0, the value in older runs; if 0
+// is its default too, its mechanism's runs keep their hashes.
 Digest HashOf(const RunParameters& p) {
-  constexpr int kLastOfEvery = 16, kLastTogether = 18;
-  constexpr auto kLargestTag = std::numeric_limits<std::uint64_t>::max();
-  std::vector<const Knob*> knobs = Knobs();
-  std::sort(knobs.begin(), knobs.end(),
-            [](const Knob* a, const Knob* b) { return a->field < b->field; });
   Sha256 hash;
   hash.AddString("dpnmf run parameters 2")
       .AddString(p.dataset)
@@ -49,27 +44,34 @@ Digest HashOf(const RunParameters& p) {
       .AddInteger(p.rounds)
       .AddDouble(p.epsilon)
       .AddDouble(p.delta)
-      .AddString(p.mechanism);
-  const auto add = [&](const Knob& knob) {
-    for (const std::uint64_t word : WordsOf(knob, p)) hash.AddInteger(word);
-  };
-  bool together = false;
-  for (const Knob* knob : knobs) {
-    if (knob->field <= kLastOfEvery) {
-      add(*knob);
-    } else if (knob->field <= kLastTogether) {
-      together = together || !IsZero(*knob, p);
-    }
+      .AddString(p.mechanism)
+      .AddInteger(p.outliers ? 1 : 0)
+      .AddDouble(p.lambda)
+      .AddDouble(p.outlier_bound)
+      .AddInteger(p.inner_iterations)
+      .AddDouble(p.share_of_a)
+      .AddInteger(p.moment_rows)
+      .AddDouble(p.share_of_moments)
+      .AddDouble(p.share_of_mean)
+      .AddString(NameOf(p.adjacency))
+      .AddString(NameOf(p.conversion));
+  // Runs of the other mechanisms keep the hash that they have always had.
+  if (!p.shares.empty() || p.profile_directions != 0) {
+    hash.AddInteger(p.shares.size());
+    for (const double share : p.shares) hash.AddDouble(share);
+    hash.AddInteger(p.profile_directions);
   }
-  hash.AddString(NameOf(p.adjacency)).AddString(NameOf(p.conversion));
-  for (const Knob* knob : knobs) {
-    if (knob->field <= kLastOfEvery) continue;
-    if (knob->field <= kLastTogether) {
-      if (together) add(*knob);
-    } else if (!IsZero(*knob, p)) {
-      hash.AddInteger(kLargestTag - static_cast<std::uint64_t>(knob->field));
-      add(*knob);
-    }
+  constexpr int kLastField = 18;  // of the above
+  std::vector<const Knob*> later = Knobs();
+  std::erase_if(later, [&](const Knob* knob) {
+    return knob->field <= kLastField || IsZero(*knob, p);
+  });
+  std::sort(later.begin(), later.end(),
+            [](const Knob* a, const Knob* b) { return a->field < b->field; });
+  constexpr auto kLargestTag = std::numeric_limits<std::uint64_t>::max();
+  for (const Knob* knob : later) {
+    hash.AddInteger(kLargestTag - static_cast<std::uint64_t>(knob->field));
+    for (const std::uint64_t word : WordsOf(*knob, p)) hash.AddInteger(word);
   }
   return hash.Finish();
 }

@@ -32,8 +32,7 @@ TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
             v1::ADJACENCY_REPLACE_ONE);
   EXPECT_EQ(reply.specification().parameters().conversion(),
             v1::CONVERSION_RDP);
-  EXPECT_EQ(reply.specification().parameters().inner_iterations(),
-            RunParameters().inner_iterations);
+  EXPECT_EQ(reply.specification().parameters().inner_iterations(), 10u);
   EXPECT_EQ(reply.specification().learner().step_size(), 1);
   EXPECT_EQ(reply.specification().learner().steps_per_round(), 200u);
   EXPECT_EQ(reply.specification().learner().initialisation(),

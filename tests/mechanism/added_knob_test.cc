@@ -2,9 +2,11 @@
 // knows: flag, checks, message, hash and text follow from the row.
 #include <string>
 
+#include "analyst/planning/planner.h"
 #include "client/flags/run_flags.h"
 #include "client/render/text.h"
 #include "common/base/error.h"
+#include "common/learning/mechanism.h"
 #include "common/privacy/mechanism.h"
 #include "common/wire/convert.h"
 #include "curator/session/session.h"
@@ -19,10 +21,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// For a member that has no flag and no line elsewhere.
+// In the product the member has no flag and no line.
 constexpr Knob kToyKnobs[] = {
     {{"toy_share", 1000, &RunParameters::share_of_mean},
-     kShareRange,
+     {.text = "above 0 and at most 1", .code = "share-out-of-range", .most = 1},
      {"--toy-share", "X", "Share of the toy"},
      {"share of the toy", [](const RunParameters& parameters) {
         return std::to_string(parameters.share_of_mean);
@@ -40,6 +42,11 @@ Mechanism Toy() {
   toy.knobs = kToyKnobs;
   return toy;
 }
+
+constexpr analyst::Mechanism kToyAtAnalyst = {
+    .name = "toy",
+    .fill_defaults = [](const DatasetFacts&, RunParameters*) {},
+    .releases = {}};
 
 class AddedKnob : public ::testing::Test {
  protected:
@@ -66,9 +73,9 @@ TEST_F(AddedKnob, IsAFlagThatIsHeldToItsMechanismAndItsRange) {
   const absl::Status unused = Typed("statistics", 0.25).status();
   EXPECT_EQ(ReasonCode(unused), "flag-unused");
   EXPECT_THAT(std::string(unused.message()), HasSubstr("`--toy-share`"));
-  for (const double share : {0.0, 1.0})
+  for (const double share : {0.0, 1.5})
     EXPECT_EQ(Typed("toy", share).status().message(),
-              "`--toy-share` must be strictly between 0 and 1.");
+              "`--toy-share` must be above 0 and at most 1.");
 }
 
 TEST_F(AddedKnob, IsSentShownAndChecked) {
@@ -89,19 +96,33 @@ TEST_F(AddedKnob, IsSentShownAndChecked) {
   facts.users = 1797;
   facts.max_rank = facts.max_rounds = 10;
   EXPECT_EQ(CheckRunParameters(run, facts).message(), "");
-  run.share_of_mean = 1;
+  run.share_of_mean = 1.5;
   EXPECT_EQ(CheckRunParameters(run, facts).message(),
-            "`toy_share` must be strictly between 0 and 1.");
+            "`toy_share` must be above 0 and at most 1.");
 }
 
-// From a program of its own: the tag is 2^64 - 1 - 1000, after the shares.
+TEST_F(AddedKnob, HasItsInitializerIfNobodySetsIt) {
+  const AddedRow<analyst::Mechanism> at_analyst(&analyst::Mechanisms(),
+                                                &kToyAtAnalyst);
+  v1::RunSpecification specification;
+  specification.mutable_parameters()->set_mechanism("toy");
+  EXPECT_EQ(analyst::WithDefaults(specification, cli::SampleDataset("digits"))
+                .parameters()
+                .share_of_mean(),
+            0.1);
+}
+
+// The values are from a separate program, in which the tag, 2^64 - 1 - 1000,
+// comes after the shares.
 TEST_F(AddedKnob, IsInTheHashAfterATagOnceItIsSet) {
   RunParameters run;
   run.share_of_mean = 0;
   EXPECT_EQ(HexOf(curator::HashOf(run)),
             "b6792c95893f7d395474ff24437c245f0dca814f449d3a28b8ccb7008f6f71ee");
-  run.shares = {0.5};
   run.share_of_mean = 0.25;
+  EXPECT_EQ(HexOf(curator::HashOf(run)),
+            "60e7e9ab06525666a0d1c2948bb315125b340c4d40709074a899fd8982ed77e4");
+  run.shares = {0.5};
   EXPECT_EQ(HexOf(curator::HashOf(run)),
             "286b420b8baa8d21cc1f1d02f6fc1d1a77786b568d6ba1c5b17ed37af52280ad");
 }

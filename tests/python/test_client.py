@@ -1,6 +1,7 @@
 """Calls against the real servers."""
 
 import copy
+import dataclasses
 import pickle
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpnmf import (
     StateError,
     TooFewPartsWarning,
 )
+from dpnmf._request import RunOptions, knob, specification_of
 
 
 def code_of(kind, call, *arguments, **options):
@@ -257,6 +259,18 @@ def test_knobs_of_ratings_are_sent(client):
     plan = client.plan("films", 8, 4, shares=(0.4, 0.3, 0.1, 0.1, 0.1), profile_directions=3)
     parameters = plan.message.specification.parameters
     assert list(parameters.shares) == [0.4, 0.3, 0.1, 0.1, 0.1] and parameters.profile_directions == 3
+
+
+def test_a_knob_may_be_a_switch(client):
+    @dataclasses.dataclass(frozen=True)
+    class Options(RunOptions):
+        outliers: bool | None = knob("")
+
+    def asked(value):
+        return specification_of(client.dataset("digits"), 2, 8, Options(outliers=value)).parameters.outliers
+
+    assert asked(True) and not asked(False) and not asked(None)
+    assert code_of(InputError, asked, 1) == "usage"
 
 
 def test_a_dictionary_has_no_items(client, paid):

@@ -59,7 +59,7 @@ extern const Mechanism kAimedMechanism = {
         "second",
     .fits_moments = true,
     .rounds = RoundsOfAimed,
-    .check = CheckMoments,
+    .check = CheckMomentRows,
     .stages = StagesOfAimed,
     .uses = UsesOfAimed,
     .forecast_by = ForecastBy::kSecondMoment,

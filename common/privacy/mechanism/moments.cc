@@ -24,12 +24,6 @@ absl::Status CheckMomentRows(const RunParameters& parameters,
           parameters.moment_rows));
 }
 
-absl::Status CheckMoments(const RunParameters& parameters,
-                          const DatasetFacts& facts) {
-  DPNMF_RETURN_IF_ERROR(CheckMomentRows(parameters, facts));
-  return CheckKnobs(kMomentsMechanism.knobs, parameters);
-}
-
 // On the lattice 2^-bits; 2 c^2 under replace one (docs/reference/privacy.md,
 // theorem 4a).
 StageDraft StageOfMean(MuSquared allowance, int bits,
@@ -94,8 +88,9 @@ std::string RowsText(const RunParameters& parameters) {
 }
 
 constexpr Knob kKnobs[] = {
+    // The text is that of the flag; CheckMomentRows refuses 0.
     {{"moment_rows", 14, &RunParameters::moment_rows},
-     {.text = "1 or more", .code = "moment-rows-out-of-range", .least = 1},
+     {.text = "1 or more", .code = "moment-rows-out-of-range"},
      {"--moment-rows", "M",
       "Only for moments and ratings: the most features or items whose second "
       "moment is released [moments: up to 1024; ratings: by the data set's "
@@ -129,7 +124,7 @@ extern const Mechanism kMomentsMechanism = {
     .may_be_federated = true,
     .releases_can_be_added = true,
     .rounds = Rounds,
-    .check = CheckMoments,
+    .check = CheckMomentRows,
     .stages = Stages,
     .uses = Uses,
     .knobs = kKnobs,

@@ -41,7 +41,7 @@ std::string NumberText(const RunParameters& parameters) {
   return FormatNumber(parameters.*kMember);
 }
 
-// The fit of a person's h reads all but the last.
+// The fit of a person's h reads all but the last, which is share_of_a.
 constexpr Knob kKnobs[] = {
     {{"outliers", 7, &RunParameters::outliers},
      {.zero_is_default = false},
@@ -74,6 +74,7 @@ constexpr Knob kKnobs[] = {
      kShareRange,
      {"--share-of-a", "X", "Share of a round's cost that is spent on A [0.1]"},
      {"share of A", NumberText<&RunParameters::share_of_a>}}};
+static_assert(std::rbegin(kKnobs)->name == "share_of_a");
 
 }  // namespace
 

@@ -75,7 +75,11 @@ def real(name: str, value: Any, code: str) -> float:
 
 def set_field(message: Message, name: str, value: Any, code: str) -> None:
     unset = getattr(message, name)
-    if isinstance(unset, int):
+    if isinstance(unset, bool):
+        if not isinstance(value, bool):
+            raise InputError(code or "usage", f"`{name}` must be True or False, and is {value!r}.")
+        setattr(message, name, value)
+    elif isinstance(unset, int):
         setattr(message, name, whole(name, value, 1, code))
     elif isinstance(unset, float):
         setattr(message, name, real(name, value, code))
@@ -118,8 +122,8 @@ def specification_of(
     parameters.conversion = guarantee.conversion
     for option in dataclasses.fields(options):
         value = getattr(options, option.name)
-        if value is not None and (code := option.metadata.get("code")):
-            set_field(parameters, option.name, value, code)
+        if value is not None and "code" in option.metadata:
+            set_field(parameters, option.name, value, option.metadata["code"])
     for target, field, code in (
         (parameters, "rounds", "rounds-out-of-range"),
         (learner, "steps_per_round", "steps-out-of-range"),

@@ -307,6 +307,34 @@ TEST(CheckRunParameters, TakesTheEndsOfEveryRange) {
   EXPECT_TRUE(CheckRunParameters(parameters, Facts()).ok());
 }
 
+// `aimed` reads knobs that `moments` brings.
+TEST(CheckRunParameters, RefusesMomentsOfEveryMechanismAlike) {
+  for (const char* mechanism : {"moments", "aimed"}) {
+    RunParameters parameters = Parameters();
+    parameters.mechanism = mechanism;
+    parameters.rounds = 3;
+    parameters.moment_rows = 63;
+    const auto refusal = [&] {
+      return std::string(CheckRunParameters(parameters, Facts()).message());
+    };
+    EXPECT_EQ(refusal(), "");
+    parameters.share_of_mean = 1;
+    EXPECT_EQ(refusal(), "`share_of_mean` must be strictly between 0 and 1.");
+    parameters.share_of_mean = 0.1;
+    parameters.share_of_moments = 0;
+    EXPECT_EQ(refusal(),
+              "`share_of_moments` must be strictly between 0 and 1.");
+    parameters.share_of_moments = 0.5;
+    for (const std::uint32_t rows : {0u, 65u}) {
+      parameters.moment_rows = rows;
+      EXPECT_EQ(refusal(),
+                "`moment_rows` must be from 1 to 64 for this data "
+                "set, not " +
+                    std::to_string(rows) + ".");
+    }
+  }
+}
+
 TEST(CheckRunParameters, BoundsRankByEveryDimension) {
   for (auto shrink : {+[](DatasetFacts& f) { f.features = 15; },
                       +[](DatasetFacts& f) { f.users = 15; },

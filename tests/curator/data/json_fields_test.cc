@@ -54,6 +54,21 @@ TEST(JsonFields, OneMoreLineIsWrittenReadAndRefused) {
       std::invalid_argument);
 }
 
+TEST(JsonFields, OfAnObjectAreRefusedWithItsName) {
+  constexpr char kRatings[] =
+      "\"ratings\":{\"low_units\":LOW,\"high_units\":5,"
+      "\"item_features\":0},\"toy\"";
+  const auto refused = [&](const char* low) {
+    return Refused("\"toy\"", absl::StrReplaceAll(kRatings, {{"LOW", low}}));
+  };
+  EXPECT_EQ(refused("-5"), "");
+  for (const char* wrong : {"1.5", "3000000000", "\"1\""})
+    EXPECT_EQ(refused(wrong),
+              "low_units in ratings is not a whole number in range");
+  EXPECT_EQ(Refused("\"toy\"", "\"range\":{\"low\":\"0\"},\"toy\""),
+            "low in range is not a number");
+}
+
 TEST(JsonFields, OfADescriptionAreStrict) {
   const std::pair<std::string_view, std::string_view> wrong[] = {
       {"\"name\":\"\"", "\"name\":7"},
