@@ -37,7 +37,7 @@ absl::Status Unreadable(const std::string& path, const std::string& problem) {
 // Bytes that ForeignFile looks at: a header of tar ends there.
 constexpr std::size_t kForeignBytes = 512;
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;  // NOLINT(*-using-namespace)
 
 struct Kind {
   std::string_view begin;
@@ -297,17 +297,19 @@ absl::Status InputFile::Decode(bool at_end) {
   const auto is_half = [](std::uint32_t code, std::uint32_t begin) {
     return code >= begin && code < begin + 0x400;
   };
-  const absl::Status damaged = Unreadable(
-      path_, "the file begins as UTF-16 and is damaged; convert it to UTF-8");
+  const auto damaged_text = [this] {
+    return Unreadable(
+        path_, "the file begins as UTF-16 and is damaged; convert it to UTF-8");
+  };
   std::string text;
   std::size_t at = 0;
   for (; at + 2 <= raw_.size(); at += 2) {
     std::uint32_t code = unit(at);
-    if (is_half(code, 0xDC00)) return damaged;
+    if (is_half(code, 0xDC00)) return damaged_text();
     if (is_half(code, 0xD800)) {
       if (at + 4 > raw_.size()) break;
       const std::uint32_t low = unit(at + 2);
-      if (!is_half(low, 0xDC00)) return damaged;
+      if (!is_half(low, 0xDC00)) return damaged_text();
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
       at += 2;
     }
@@ -332,7 +334,7 @@ absl::Status InputFile::Decode(bool at_end) {
     rest(0);
   }
   raw_.erase(0, at);
-  if (at_end && !raw_.empty()) return damaged;
+  if (at_end && !raw_.empty()) return damaged_text();
   Append(text);
   return absl::OkStatus();
 }
