@@ -38,12 +38,26 @@ constexpr std::string_view kMissingCodes[] = {
     "nil",          "none",         ".",       "..",     "...",     "-",
     "--",           "---",          "?",       "*",      "\\n",     "#na",
     "\xE2\x80\x93", "\xE2\x80\x94", "missing", "#null!", "#div/0!", "#value!",
-    "#ref!",        "#name?",       "#num!"};
+    "#ref!",        "#name?",       "#num!",   "nd",     "n.d.",    "nr",
+    "bdl",          "bld",          "<lod",    "nat",    "(null)",  "*null*",
+    "unknown",      "1.#qnan",      "-1.#ind", ":"};
 constexpr std::string_view kTruths[] = {"true", "false", "yes", "no"};
 // No-break space, figure space, thin space, narrow no-break space, ideographic
-// space.
-constexpr std::string_view kOtherBlanks[] = {
-    "\xC2\xA0", "\xE2\x80\x87", "\xE2\x80\x89", "\xE2\x80\xAF", "\xE3\x80\x80"};
+// space, and signs that nobody sees: zero-width space, word joiner, byte order
+// mark, control characters that end lines or pages.
+constexpr std::string_view kOtherBlanks[] = {"\xC2\xA0",
+                                             "\xE2\x80\x87",
+                                             "\xE2\x80\x89",
+                                             "\xE2\x80\xAF",
+                                             "\xE3\x80\x80",
+                                             "\xE2\x80\x8B",
+                                             "\xE2\x81\xA0",
+                                             "\xEF\xBB\xBF",
+                                             "\r",
+                                             "\n",
+                                             "\v",
+                                             "\f",
+                                             std::string_view("\0", 1)};
 constexpr std::string_view kBounds[] = {
     "<=", ">=", "<", ">", "~", "\xE2\x89\xA4", "\xE2\x89\xA5", "\xE2\x89\x88"};
 // Dollar, euro, pound, yen, cent, rupee, and codes.
@@ -73,15 +87,6 @@ bool Strip(const std::string_view (&ends)[kCount], std::string_view* text) {
   return false;
 }
 
-// "p12": what begins with a letter is no number but behind a currency.
-bool IsWordWithDigit(std::string_view text) {
-  if (!absl::ascii_isalpha(static_cast<unsigned char>(text[0])) ||
-      text.find_first_of("0123456789") == std::string_view::npos)
-    return false;
-  const std::string begin = absl::AsciiStrToLower(View(text.substr(0, 3)));
-  return !IsAny(begin, kCurrencies);
-}
-
 // Digits in groups of three, the first of one to three, between separators.
 bool AreGroups(std::string_view digits, std::string_view separators) {
   std::size_t begin = 0;
@@ -93,6 +98,39 @@ bool AreGroups(std::string_view digits, std::string_view separators) {
     if (end == digits.size()) return true;
     begin = end + 1;
   }
+}
+
+// Numbers of programs: 1_234, 0x1F, 1234-, 1D+03 and ="12".
+bool IsNumberOfPrograms(std::string_view text) {
+  if (text.starts_with("=\"") && text.ends_with('"') && text.size() > 3)
+    return ParseNumber(text.substr(2, text.size() - 3)).has_value();
+  if (text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0])))
+    return false;
+  if (text.starts_with("0x"))
+    return text.size() > 2 &&
+           text.find_first_not_of("0123456789abcdef", 2) == text.npos;
+  if (text.ends_with('-'))
+    return ParseNumber(text.substr(0, text.size() - 1)).has_value();
+  const std::size_t exponent = text.find('d');
+  // 12d3 may be a name.
+  if (exponent != text.npos &&
+      text.find_first_of("+-.") != std::string_view::npos) {
+    std::string number(text);
+    number[exponent] = 'e';
+    return ParseNumber(number).has_value();
+  }
+  return text.find('_') != text.npos &&
+         text.find_first_not_of("0123456789_") == text.npos &&
+         AreGroups(text, "_");
+}
+
+// "p12": what begins with a letter is no number but behind a currency.
+bool IsWordWithDigit(std::string_view text) {
+  if (!absl::ascii_isalpha(static_cast<unsigned char>(text[0])) ||
+      text.find_first_of("0123456789") == std::string_view::npos)
+    return false;
+  const std::string begin = absl::AsciiStrToLower(View(text.substr(0, 3)));
+  return !IsAny(begin, kCurrencies);
 }
 
 // The notation of digits, points, commas, apostrophes and blanks, with a sign
@@ -267,6 +305,7 @@ Notation NotationOf(std::string_view text) {
   if (ParseNumber(rest).has_value()) return Notation::kBlanks;
   if (IsAny(rest, kMissingCodes)) return Notation::kMissing;
   if (IsAny(rest, kTruths)) return Notation::kTruth;
+  if (IsNumberOfPrograms(rest)) return Notation::kQuoted;
   Notation around = Notation::kNumber;
   while (!HasOnlyDigitsAndMarks(rest) || rest.starts_with('\'')) {
     if (Strip(kPercents, &rest)) {

@@ -17,10 +17,12 @@ constexpr std::size_t kManyRows = 10;
 // anything is counted.
 constexpr float kLargestCount = 0x1p24f;
 
+// Names of columns of numbers that programs and people write for the rows.
 bool IsUsualHeader(std::string_view header) {
-  constexpr std::array<std::string_view, 12> kNames = {
-      "id",   "person",   "patient", "user",   "name", "subject",
-      "case", "customer", "client",  "member", "key",  "index"};
+  constexpr std::array<std::string_view, 17> kNames = {
+      "id",    "person",    "patient", "user",       "name",    "subject",
+      "case",  "customer",  "client",  "member",     "key",     "index",
+      "rowid", "row.names", "level_0", "unnamed: 0", "rownames"};
   std::string word(header);
   absl::AsciiStrToLower(&word);
   for (const char* ending : {"_id", "-id", " id", ".id"})
@@ -72,16 +74,42 @@ bool HasConstantStep(const std::vector<float>& values, std::size_t width,
 std::optional<std::size_t> FindNamesByHeader(
     const std::vector<std::string>& header) {
   if (header.size() < 2) return std::nullopt;  // it would be all that there is
-  const auto found = std::find_if(header.begin(), header.end(), IsUsualHeader);
+  const auto found =
+      std::find_if(header.begin(), header.end(), [](const std::string& name) {
+        return IsUsualHeader(name) || NamesPeople(name);
+      });
   if (found == header.end()) return std::nullopt;
   return static_cast<std::size_t>(found - header.begin());
 }
 
 bool NamesPeople(std::string_view header) {
-  constexpr std::array<std::string_view, 18> kPeople = {
-      "person", "people", "patient", "donor",      "subject", "participant",
-      "mrn",    "author", "user",    "respondent", "client",  "customer",
-      "member", "case",   "pid",     "individual", "userid",  "patientid"};
+  constexpr std::array<std::string_view, 23> kPeople = {"person",
+                                                        "people",
+                                                        "patient",
+                                                        "donor",
+                                                        "subject",
+                                                        "mrn",
+                                                        "author",
+                                                        "user",
+                                                        "client",
+                                                        "customer",
+                                                        "member",
+                                                        "case",
+                                                        "pid",
+                                                        "ssn",
+                                                        "participant",
+                                                        "respondent",
+                                                        "seqn",
+                                                        "individual",
+                                                        "eid",
+                                                        "iid",
+                                                        "username",
+                                                        "email",
+                                                        "patientennummer"};
+  // Also glued to "id": userid, USUBJID.
+  constexpr std::array<std::string_view, 8> kGlued = {
+      "study",   "subj",     "usubj",   "passenger",
+      "student", "employee", "account", "household"};
   constexpr std::array<std::string_view, 8> kOfIds = {
       "no", "nr", "num", "number", "code", "key", "name", "uuid"};
   const auto is_any = [](const auto& words, const std::string& word) {
@@ -89,7 +117,13 @@ bool NamesPeople(std::string_view header) {
   };
   const std::vector<std::string> words = WordsOf(header);
   if (words.empty()) return false;
-  if (words.back() == "id") return true;
+  std::string_view last = words.back();
+  if (last == "id") return true;
+  if (last.ends_with("id")) {
+    last.remove_suffix(2);
+    if (is_any(kPeople, std::string(last)) || is_any(kGlued, std::string(last)))
+      return true;
+  }
   return is_any(kPeople, words[0]) &&
          std::all_of(words.begin() + 1, words.end(),
                      [&](const auto& word) { return is_any(kOfIds, word); });

@@ -667,6 +667,8 @@ class TextMatrixReader {
                                  "; write a name for each into the header"));
     }
     if (unnamed_labels && !LabelColumns().has_value() && words_only_ == 0) {
+      // One name above two fields could also be decimal commas.
+      if (header_.size() == 1) return NotNamesOfRows();
       counts_rows_ = true;
     }
     if (unnamed_labels) header_.insert(header_.begin(), "");
@@ -866,9 +868,16 @@ class TextMatrixReader {
       label_hashes_[i].push_back(HashOf(fields_[i]));
     if (id_.has_value()) {
       ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[*id_])));
-      if (ids_.back().empty()) {
+      // Rows without an id are not rows of one person.
+      if (ids_.back().empty() ||
+          (options_.sum_rows &&
+           NotationOf(ids_.back()) == Notation::kMissing)) {
         refused_.Note(Refuse("input-malformed", FieldNumber(*id_),
-                             "the id is empty; give every person one"),
+                             ids_.back().empty()
+                                 ? "the id is empty; give every person one"
+                                 : absl::StrCat("the id ", Quoted(ids_.back()),
+                                                " stands for a missing one; "
+                                                "give every person one")),
                       "id");
       }
     }

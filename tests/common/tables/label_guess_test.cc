@@ -22,10 +22,13 @@ bool LooksLikeNames(const std::vector<float>& values, std::size_t width) {
 
 TEST(FindNames, KnowsUsualHeaders) {
   for (const char* header :
-       {"id", "ID", "Person", "patient", "user_id", "Patient ID", "name"}) {
+       {"id", "ID", "Person", "patient", "user_id", "Patient ID", "name",
+        "patientid", "userId", "USUBJID", "PassengerId", "MRN", "SEQN", "donor",
+        "Unnamed: 0", "rownames"}) {
     EXPECT_EQ(FindNamesByHeader({header, "a"}), 0u) << header;
   }
-  for (const char* header : {"", "code0", "acid", "width", "idle", "names of"})
+  for (const char* header : {"", "code0", "acid", "width", "idle", "names of",
+                             "paid", "humid", "x", "authority"})
     EXPECT_EQ(FindNamesByHeader({header, "a"}), std::nullopt) << header;
   EXPECT_EQ(FindNamesByHeader({"id"}), std::nullopt);
   EXPECT_EQ(FindNamesByHeader({}), std::nullopt);
