@@ -176,7 +176,8 @@ std::string ForeignFile(std::string_view beginning, std::string_view path) {
     return ZipArchive(beginning, path);
   for (const Kind& kind : kKinds)
     if (beginning.starts_with(kind.begin)) return kind.sentence;
-  if (beginning.starts_with("BZh") && beginning.substr(4, 6) == "1AY&SY")
+  if (beginning.starts_with("BZh") && beginning.size() > 4 &&
+      beginning.substr(4, 6) == "1AY&SY")
     return kKinds[0].sentence;
   if (beginning.substr(std::min<std::size_t>(257, beginning.size()), 5) ==
       "ustar")

@@ -45,6 +45,18 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
   return ParseNumber(text, refuse_negative, number);
 }
 
+float DecimalMarks::AnyFloat(std::string_view field) const {
+  const bool takes_commas =
+      declared_.has_value() ? *declared_ == ',' : separator_ != ',';
+  const std::size_t comma = field.find(',');
+  if (!takes_commas || comma == std::string_view::npos ||
+      field.find('.') != std::string_view::npos)
+    return ParseAnyFloat(field);
+  std::string text(field);
+  text[comma] = '.';
+  return ParseAnyFloat(text);
+}
+
 absl::Status DecimalMarks::Verdict(const InputFile& input) const {
   if (!commas_were_seen()) return absl::OkStatus();
   if (has_points_) {

@@ -25,6 +25,8 @@ class DecimalMarks {
   // Reads a number as ParseNumber does, with this mark.
   std::optional<EntryProblem> Parse(std::string_view field, std::uint64_t line,
                                     bool refuse_negative, double* number);
+  // A number of any sign with this mark, as ParseAnyFloat rounds it.
+  float AnyFloat(std::string_view field) const;
   // Takes note of a number that was read elsewhere, with a point.
   void NoteNumber(std::string_view number) {
     if (separator_ != ',' && !has_points_)

@@ -33,6 +33,7 @@ using Fields = std::vector<std::string_view>;
 // A quoted field has at most so many lines: a quote that nothing closes would
 // take the rest of the file.
 constexpr int kMostLinesOfRow = 100;
+constexpr std::size_t kLongestRowOfLines = std::size_t{1} << 20;
 
 bool HasNumber(std::string_view field) { return HasNumber(NotationOf(field)); }
 
@@ -313,26 +314,49 @@ class TextMatrixReader {
       if (!more) break;
       absl::StrAppend(&joined_, "\n", View(next));
       line_ = joined_;
+      if (joined_.size() > kLongestRowOfLines) break;
       if (next.find('"') == std::string_view::npos) continue;
-      if (SplitFields(line_, separator_, &fields_)) return true;
+      if (SplitFields(line_, separator_, &fields_))
+        return std::none_of(
+            fields_.begin(), fields_.end(),
+            [this](std::string_view field) { return HoldsRows(field); });
       if (!HasOpenQuote(line_, separator_)) return false;
     }
     SplitFields(line_, separator_, &fields_);  // the field that does not end
     return false;
   }
 
-  // Lines that begin with # are comments, unless numbers follow a label such as
-  // "#word".
+  // Returns whether a field of several lines has numbers behind separators: a
+  // quote that nobody closed, and the rows of other people.
+  bool HoldsRows(std::string_view field) const {
+    if (separator_ == kBlanks || field.find('\n') == std::string_view::npos)
+      return false;
+    for (const absl::string_view line : absl::StrSplit(View(field), '\n')) {
+      const std::vector<absl::string_view> parts =
+          absl::StrSplit(line, separator_);
+      if (std::any_of(parts.begin() + 1, parts.end(), [](const auto& part) {
+            return IsNumber({part.data(), part.size()});
+          }))
+        return true;
+    }
+    return false;
+  }
+
+  // Lines that begin with # are comments above the first row, unless a number
+  // in any notation follows a label such as "#word"; below it those of one
+  // field in a table of several. Nobody's row is left out.
   bool IsComment(std::string_view line) {
     if (!line.starts_with('#')) return false;
+    Fields fields;
+    const bool is_one =
+        !SplitFields(line, separator_, &fields) || fields.size() < 2;
+    if (begun_) return is_one && width_ > 1;
     const bool has_label = line.size() > 1 && line[1] != ' ' &&
                            line[1] != '\t' && line[1] != separator_;
-    Fields fields;
-    if (!has_label || !SplitFields(line, separator_, &fields) ||
-        fields.size() < 2)
-      return true;
-    return !std::all_of(fields.begin() + 1, fields.end(),
-                        [](std::string_view field) { return IsNumber(field); });
+    return !has_label || is_one ||
+           std::none_of(
+               fields.begin() + 1, fields.end(),
+               [](std::string_view field) { return HasNumber(field); });
   }
 
   // The comment above the first row is a header if it names its fields, as
@@ -435,7 +459,7 @@ class TextMatrixReader {
         const std::string_view label(at, static_cast<const char*>(next));
         // A number among the words is refused (AddRow).
         if (!IsPlainLabel(field, label)) break;
-        if (lines_.width > 0) lines_.values.push_back(ParseAnyFloat(label));
+        if (lines_.width > 0) lines_.values.push_back(marks_.AnyFloat(label));
         if (field < label_hashes_.size())
           label_hashes_[field].push_back(HashOf(label));
         at = static_cast<const char*>(next);
@@ -596,8 +620,12 @@ class TextMatrixReader {
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
     // The ids of sums may be numbers.
+    const auto labels_end =
+        header_.begin() +
+        static_cast<std::ptrdiff_t>(std::min(label_columns_, header_.size()));
     if (options_.sum_rows && label_columns_ < header_.size() &&
-        NamesPeople(header_[label_columns_]))
+        NamesPeople(header_[label_columns_]) &&
+        std::none_of(header_.begin(), labels_end, NamesPeople))
       ++label_columns_;
     if (LabelColumns().has_value()) {
       label_columns_ = static_cast<std::size_t>(*LabelColumns());
@@ -825,9 +853,9 @@ class TextMatrixReader {
     const std::size_t begin = lines_.values.size();
     lines_.values.resize(begin + lines_.width);
     for (std::size_t i = 0; i < width_; ++i)
-      lines_.values[begin + FieldNumber(i) - 1] = ParseAnyFloat(fields_[i]);
+      lines_.values[begin + FieldNumber(i) - 1] = marks_.AnyFloat(fields_[i]);
     if (lines_.class_field.has_value())
-      lines_.values[begin + *lines_.class_field] = ParseAnyFloat(class_);
+      lines_.values[begin + *lines_.class_field] = marks_.AnyFloat(class_);
   }
 
   absl::Status UnknownColumn(std::string_view name) const {
@@ -1055,9 +1083,14 @@ class TextMatrixReader {
   // features there are: which one it is does not matter, and no person's data
   // decide it (docs/reference/privacy.md). One row alone would.
   absl::Status CheckLabelsOf(bool users_are_rows) const {
-    if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
+    const bool several =
+        options_.sum_rows
+            ? std::any_of(ids_.begin(), ids_.end(),
+                          [this](const auto& id) { return id != ids_[0]; })
+            : rows_ > 1;
+    if (!users_are_rows || !guessed_ || several) return absl::OkStatus();
     return Refuse("input-ambiguous", 1,
-                  "the file has only one row, which would determine the "
+                  "the file has only one person, who would determine the "
                   "number of features; give --label-columns K");
   }
 

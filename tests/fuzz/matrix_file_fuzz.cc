@@ -181,9 +181,9 @@ std::vector<std::string> FuzzSeeds() {
       seed(0, 0, 0,
            std::string("\xFF\xFE"
                        "1\0,\0002\0\n\0003\0,\0004\0",
-                       18)),
+                       16)),
       seed(0, 0, 0,
-           std::string("\xFE\xFF\xD8\x3D\xDE\x00\0,\0a\0\n\0001\0,\0002", 20)),
+           std::string("\xFE\xFF\xD8\x3D\xDE\x00\0,\0a\0\n\0001\0,\0002", 18)),
       seed(32, 0, 0, "beds,days\n1,2,3\n2,4,5\n3,6,7\n"),
       seed(32, 0, 0, "beds,sex,a,b\n1,f,$2,NA\n2,m,3%,\n"),
       seed(32, 0, 0, "a,b,1\nc,d,2\n"),

@@ -235,7 +235,7 @@ class MatrixMarketReader {
 
   // Coordinates as a full matrix.
   absl::StatusOr<LoadedMatrix> ReadTable(bool users_are_rows) {
-    constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 31;
+    constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 28;
     if (rows_ > kMostEntries / columns_) {
       return input_.Refuse("input-too-large", 1,
                            absl::StrCat("at most ", kMostEntries,

@@ -366,6 +366,14 @@ INSTANTIATE_TEST_SUITE_P(
                  {"beds", "days"},
                  {"1 'donor_id'"},
                  SumRows},
+        Readable{"label_with_a_hash",
+                 "a.csv",
+                 "name;beds;days\nx;1,5;20\n#y;0;3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'name'"},
+                 AsItIs,
+                 "Commas are read as decimal marks"},
         Readable{"added_up_by_a_declared_id",
                  "a.csv",
                  "ward,beds,days\n7,1,2\n7,0.5,18\n9,0,3\n",
@@ -609,6 +617,15 @@ INSTANTIATE_TEST_SUITE_P(
                   "input-duplicate", "--person-rows sum", IdFirst},
         Refusable{"sum_without_id", "a.csv", "ward,beds,days\na,1,2\na,3,4\n",
                   "id-column-missing", "--id-column C", SumRows},
+        Refusable{"hash_below_the_first_row", "a.csv",
+                  "name,beds,days\nx,1,2\n#y,1,NA\nz,3,4\n",
+                  "input-not-a-number", "stands for a missing value"},
+        Refusable{"quote_that_nobody_closed", "a.csv",
+                  "item,x\nann,1\n\"bob,2\nTV 5\",7\nzed,3\n",
+                  "input-malformed", "quote"},
+        Refusable{"sum_of_one_person", "a.csv",
+                  "patient,g,x,y\np1,a,1,2\np1,b,2,3\n", "input-ambiguous",
+                  "only one person", SumRows},
         Refusable{"ids_of_nobody", "a.csv",
                   "donor,beds,days\nNA,1,2\nNA,3,4\nb,5,6\n", "input-malformed",
                   "stands for a missing one", SumRows},
@@ -619,8 +636,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "USUBJID,beds,days\na,1,2\nb,3,4\na,5,6\n", "input-duplicate",
                   "--person-rows sum"},
         Refusable{"sum_of_two_classes", "a.csv",
-                  "donor,sex,beds,days\na,f,1,2\na,m,3,4\n", "input-duplicate",
-                  "different classes",
+                  "donor,sex,beds,days\na,f,1,2\na,m,3,4\nb,f,5,6\n",
+                  "input-duplicate", "different classes",
                   [](LoadOptions* options) {
                     options->sum_rows = true;
                     options->class_column = 2;
@@ -726,11 +743,32 @@ TEST(Sums, DoNotDependOnTheOrderOfTheRows) {
   options.sum_rows = true;
   for (const std::string& rows : {large + small, small + large}) {
     const auto matrix = LoadMatrix(
-        scratch.Write("a.csv", "donor,beds,days\n" + rows), true, options);
+        scratch.Write("a.csv", "donor,beds,days\n" + rows + "b,1,1\n"), true,
+        options);
     ASSERT_TRUE(matrix.ok()) << matrix.status();
-    EXPECT_EQ(matrix->values, (std::vector<float>{1.00000012f, 100000008.0f}));
-    EXPECT_EQ(matrix->ids, Names{"a"});
+    EXPECT_EQ(matrix->values,
+              (std::vector<float>{1.00000012f, 100000008.0f, 1, 1}));
+    EXPECT_EQ(matrix->ids, (Names{"a", "b"}));
   }
+}
+
+// The same people are recognised under a point and a comma.
+TEST(LinesOfPeople, HaveTheNumbersWithDecimalCommas) {
+  const Scratch scratch;
+  LoadOptions options;
+  options.id_column = 1;
+  const auto commas = LoadMatrix(
+      scratch.Write("a.csv", "id;a;b\n17;1,5;3\n18;2,5;4\n"), true, options);
+  const auto points = LoadMatrix(
+      scratch.Write("b.csv", "id,a,b\n17,1.5,3\n18,2.5,4\n"), true, options);
+  ASSERT_TRUE(commas.ok() && points.ok()) << commas.status();
+  EXPECT_EQ(commas->lines.values, (std::vector<float>{17, 1.5, 3, 18, 2.5, 4}));
+  EXPECT_EQ(commas->lines.values, points->lines.values);
+}
+
+TEST(InputFile, AFileOfThreeBytesIsNoArchive) {
+  const Scratch scratch;
+  EXPECT_TRUE(InputFile::Open(scratch.Write("a.csv", "BZh")).ok());
 }
 
 // ---- Notations
