@@ -5,7 +5,7 @@
 #include "client/flags/prior_flags.h"
 #include "common/base/error.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -52,7 +52,7 @@ TEST(ReadPriors, TakesNamesOfFeaturesFromEveryFileOfText) {
       {"p.csv", "k,n,a,b,c\nu,x,1,2,3\nu,y,4,5,6.5\n", "columns", {"x", "y"}},
       {"p.txt", "1 2 3\n4 5 6.5\n", "columns", {}},
   };
-  const curator::Scratch scratch;
+  const Scratch scratch;
   for (const auto& one : cases) {
     const std::string path = scratch.Write(one.file, one.text);
     const auto prior = ReadOne(path, one.users);
@@ -72,7 +72,7 @@ TEST(ReadPriors, TakesNamesOfFeaturesFromEveryFileOfText) {
 TEST(ReadPriors, AMomentHasBothSignsAndTheNamesAboveIt) {
   Eigen::MatrixXd expected(2, 2);
   expected << 2, -0.1, -0.1, 3;
-  const curator::Scratch scratch;
+  const Scratch scratch;
   const auto moment = [&](const char* name, const char* text) {
     return ReadOne("moment:" + scratch.Write(name, text), "rows");
   };

@@ -10,7 +10,7 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/maintenance/remove_dataset.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 #include "tests/faults/faulty_disk.h"
 

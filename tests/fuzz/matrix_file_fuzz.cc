@@ -168,7 +168,7 @@ std::vector<std::string> FuzzSeeds() {
       seed(5, Choice("triples"), 8, "ann x 3\nbob y 4 978300760\nann y 1\n"),
       seed(5, Choice("triples"), 16, "ann,x,3\nbob,y,4\n"),
       seed(0, 0, 0, "user,item,rating,time\n1,2,3,4\n"),
-      seed(7, 0, 32, curator::ZipOf({{"x.npy", npy}})),
+      seed(7, 0, 32, ZipOf({{"x.npy", npy}})),
       seed(3, 0, 0, market + "coordinate double symmetric\n2 2 1\n2 1 1D0\n"),
       seed(3, 0, 0, market + "array real symmetric\n2 2\n1\n2\n3\n"),
       seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
@@ -205,12 +205,11 @@ std::vector<std::string> FuzzSeeds() {
   }
   for (const bool wide : {false, true}) {
     for (const bool deflate : {false, true}) {
-      seeds.push_back(
-          seed(7, 0, 0, curator::ZipOf({{"x.npy", npy, deflate}}, wide)));
+      seeds.push_back(seed(7, 0, 0, ZipOf({{"x.npy", npy, deflate}}, wide)));
     }
   }
   seeds.push_back(
-      seed(7, 0, 0, curator::ZipOf({{"x.npy", npy}, {"y.npy", npy, false}})));
+      seed(7, 0, 0, ZipOf({{"x.npy", npy}, {"y.npy", npy, false}})));
   const std::size_t plain = seeds.size();
   for (std::size_t i = 0; i < plain; ++i) {  // compressed by the target
     seeds.push_back(seeds[i]);

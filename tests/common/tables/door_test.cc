@@ -10,10 +10,10 @@
 #include "common/files/entry.h"
 #include "common/tables/load.h"
 #include "gmock/gmock.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/common/tables/zip_bytes.h"
-#include "tests/curator/data/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 using ::testing::HasSubstr;
@@ -845,4 +845,4 @@ TEST(Quoted, ShowsNamesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

@@ -10,9 +10,9 @@
 #include "common/base/error.h"
 #include "common/tables/load.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 bool LooksLikeNames(const std::vector<float>& values, std::size_t width) {
@@ -324,4 +324,4 @@ TEST(LoadMatrix, AReplacedRowNeverChangesHowManyFeaturesThereAre) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

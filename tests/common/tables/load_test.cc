@@ -13,9 +13,9 @@
 #include "common/base/error.h"
 #include "common/files/npy.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 using Columns = std::vector<std::vector<float>>;
@@ -601,4 +601,4 @@ TEST(Load, TellsHowFarItIs) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

@@ -5,9 +5,9 @@
 #include "common/base/error.h"
 #include "common/tables/load.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 using Columns = std::vector<std::vector<float>>;
@@ -144,4 +144,4 @@ TEST(MatrixMarket, NamesWhatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

@@ -6,9 +6,9 @@
 
 #include "common/base/error.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 using ::testing::ElementsAre;
@@ -381,4 +381,4 @@ TEST(NameList, LinesThatThisProgramWroteAreReadAsTheyStand) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

@@ -9,10 +9,10 @@
 #include "common/files/npy.h"
 #include "common/tables/load.h"
 #include "gmock/gmock.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/common/tables/zip_bytes.h"
-#include "tests/curator/data/scratch.h"
 
-namespace dpnmf::curator::npz {
+namespace dpnmf::npz {
 namespace {
 
 using ::testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(Npz, RefusesOtherMethodsAndEncryption) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator::npz
+}  // namespace dpnmf::npz

@@ -12,9 +12,9 @@
 #include "common/files/npy.h"
 #include "common/tables/load.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 using ::testing::ElementsAre;
@@ -405,4 +405,4 @@ TEST(LoadTable, ReadsHeadersOfNpyThatNumpyReads) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

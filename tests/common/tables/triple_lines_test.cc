@@ -6,9 +6,9 @@
 #include "common/tables/load.h"
 #include "common/tables/names/header_words.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 namespace {
 
 using Columns = std::vector<std::vector<float>>;
@@ -129,4 +129,4 @@ TEST(HeaderWords, OfTimesAreTimesAndDatesAtTheBeginOfAWord) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf

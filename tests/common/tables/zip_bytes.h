@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace dpnmf::curator {
+namespace dpnmf {
 
 struct ZippedFile {
   std::string name, content;
@@ -72,6 +72,6 @@ inline std::string ZipOf(const std::vector<ZippedFile>& files,
          LittleEndian(start, 4) + LittleEndian(0, 2);
 }
 
-}  // namespace dpnmf::curator
+}  // namespace dpnmf
 
 #endif  // DPNMF_TESTS_COMMON_TABLES_ZIP_BYTES_H_

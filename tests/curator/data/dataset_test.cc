@@ -10,7 +10,7 @@
 #include "curator/data/json_fields.h"
 #include "curator/data/rated_users.h"
 #include "curator/import/import.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

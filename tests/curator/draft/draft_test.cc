@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/base/error.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator {
 namespace {

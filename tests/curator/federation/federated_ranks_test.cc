@@ -4,7 +4,7 @@
 
 #include "common/nmf/dictionary.h"
 #include "curator/data/description.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/federation/hospitals.h"
 
 namespace dpnmf::curator {

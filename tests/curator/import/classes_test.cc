@@ -9,7 +9,7 @@
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
 #include "curator/import/import.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

@@ -7,7 +7,7 @@
 
 #include "common/base/error.h"
 #include "curator/data/description.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/import_all.h"
 
 namespace dpnmf::curator {

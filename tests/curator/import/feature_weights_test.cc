@@ -12,7 +12,7 @@
 #include "curator/import/columns.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/import.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

@@ -9,7 +9,7 @@
 #include "curator/import/import.h"
 #include "gmock/gmock.h"
 #include "tests/common/base/added_row.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator {
 namespace {

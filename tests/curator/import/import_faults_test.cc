@@ -6,7 +6,7 @@
 #include "curator/import/import.h"
 #include "curator/import/readers/item_table.h"
 #include "tests/common/base/failing_system.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

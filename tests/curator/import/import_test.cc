@@ -15,7 +15,7 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/import/people/fingerprint.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/child_process.h"
 #include "tests/curator/import/rows_import.h"
 

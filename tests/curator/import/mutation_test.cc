@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/files/npy.h"
 #include "curator/import/columns.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -11,7 +11,7 @@
 #include "curator/data/description.h"
 #include "curator/import/dataset_people.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

@@ -16,7 +16,7 @@
 #include "curator/import/readers/item_table.h"
 #include "curator/import/readers/ratings.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/child_process.h"
 #include "tests/curator/import/import_all.h"
 

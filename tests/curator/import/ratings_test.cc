@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator {
 namespace {

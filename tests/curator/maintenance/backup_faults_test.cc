@@ -16,7 +16,7 @@
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

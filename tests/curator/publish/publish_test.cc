@@ -16,7 +16,7 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/publish/label.h"
 #include "gmock/gmock.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 #include "tests/curator/ledger/release_fixtures.h"
 

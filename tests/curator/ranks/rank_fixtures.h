@@ -21,7 +21,7 @@
 #include "curator/import/part.h"
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

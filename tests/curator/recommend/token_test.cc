@@ -9,7 +9,7 @@
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator {
 namespace {

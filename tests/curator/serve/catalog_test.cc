@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "curator/import/import.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 
 namespace dpnmf::curator {

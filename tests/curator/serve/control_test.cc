@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/common/base/failing_allocation.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -13,7 +13,7 @@
 #include "common/wire/status.h"
 #include "curator/import/import.h"
 #include "curator/import/people/fingerprint.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/import/rows_import.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/fake_pace_clock.h"

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/lab/evaluate/evaluate_fixtures.h"
 #include "tests/lab/evaluate/evaluate_process.h"
 

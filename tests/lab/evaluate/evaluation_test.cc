@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "lab/evaluate/prior_files.h"
 #include "lab/evaluate/report.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/curator/factor/factor_fixtures.h"
 #include "tests/lab/evaluate/evaluate_fixtures.h"
 

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/lab/evaluate/evaluate_process.h"
 #include "tests/lab/ratings/ratings_fixtures.h"
 

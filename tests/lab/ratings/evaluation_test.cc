@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 #include "tests/lab/ratings/ratings_fixtures.h"
 
 namespace dpnmf::curator::lab {

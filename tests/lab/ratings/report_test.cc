@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "lab/evaluate/page.h"
 #include "nlohmann/json.hpp"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator::lab {
 namespace {

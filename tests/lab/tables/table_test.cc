@@ -10,7 +10,7 @@
 #include "common/files/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/curator/data/scratch.h"
+#include "tests/common/tables/scratch.h"
 
 namespace dpnmf::curator::lab {
 namespace {

@@ -1,6 +1,6 @@
-// Files for the tests of curator/data.
-#ifndef DPNMF_TESTS_CURATOR_DATA_SCRATCH_H_
-#define DPNMF_TESTS_CURATOR_DATA_SCRATCH_H_
+// Files for tests of readers.
+#ifndef DPNMF_TESTS_COMMON_TABLES_SCRATCH_H_
+#define DPNMF_TESTS_COMMON_TABLES_SCRATCH_H_
 
 #include <zlib.h>
 
@@ -15,7 +15,7 @@
 #include "common/tables/load.h"
 #include "gtest/gtest.h"
 
-namespace dpnmf::curator {
+namespace dpnmf {
 
 // A directory that disappears with the test.
 class Scratch {
@@ -92,6 +92,6 @@ inline std::vector<std::vector<float>> ColumnsOf(const LoadedMatrix& matrix) {
   return columns;
 }
 
-}  // namespace dpnmf::curator
+}  // namespace dpnmf
 
-#endif  // DPNMF_TESTS_CURATOR_DATA_SCRATCH_H_
+#endif  // DPNMF_TESTS_COMMON_TABLES_SCRATCH_H_
