@@ -9,10 +9,7 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
                                                 std::uint64_t line,
                                                 bool refuse_negative,
                                                 double* number) {
-  const bool takes_commas =
-      declared_.has_value() ? *declared_ == ',' : separator_ != ',';
   const bool has_point = field.find('.') != std::string_view::npos;
-  const std::size_t comma = field.find(',');
   if (declared_ == ',' && has_point && IsNumber(field)) {
     return EntryProblem{
         "input-not-a-number",
@@ -20,41 +17,44 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
                      " has a point, and --decimal comma declares commas; "
                      "write the number without it")};
   }
-  if (comma == std::string_view::npos || !takes_commas || has_point) {
+  const std::optional<std::string> text = WithPoint(field);
+  if (!text.has_value()) {
     auto problem = ParseNumber(field, refuse_negative, number);
     if (!problem.has_value()) {
       has_points_ = has_points_ || has_point;
-    } else if (comma != std::string_view::npos &&
+    } else if (field.find(',') != std::string_view::npos &&
                NotationOf(field) == Notation::kDecimalComma) {
       // 1.234,5 has both.
-      if (takes_commas) return NotANumber(field, Notation::kThousands);
+      if (takes_commas()) return NotANumber(field, Notation::kThousands);
       if (!declared_.has_value())
         absl::StrAppend(&problem->sentence, ", or give --decimal comma");
     }
     return problem;
   }
-  std::string text(field);
-  text[comma] = '.';
-  if (!IsNumber(text)) return ParseNumber(field, refuse_negative, number);
+  if (!IsNumber(*text)) return ParseNumber(field, refuse_negative, number);
   if (first_line_ == 0) {
     first_line_ = line;
     first_ = field;
   }
   has_sure_commas_ =
       has_sure_commas_ || NotationOf(field) == Notation::kDecimalComma;
-  return ParseNumber(text, refuse_negative, number);
+  return ParseNumber(*text, refuse_negative, number);
+}
+
+std::optional<std::string> DecimalMarks::WithPoint(
+    std::string_view field) const {
+  const std::size_t comma = field.find(',');
+  if (!takes_commas() || comma == std::string_view::npos ||
+      field.find('.') != std::string_view::npos)
+    return std::nullopt;
+  std::string text(field);
+  text[comma] = '.';
+  return text;
 }
 
 float DecimalMarks::AnyFloat(std::string_view field) const {
-  const bool takes_commas =
-      declared_.has_value() ? *declared_ == ',' : separator_ != ',';
-  const std::size_t comma = field.find(',');
-  if (!takes_commas || comma == std::string_view::npos ||
-      field.find('.') != std::string_view::npos)
-    return ParseAnyFloat(field);
-  std::string text(field);
-  text[comma] = '.';
-  return ParseAnyFloat(text);
+  const std::optional<std::string> text = WithPoint(field);
+  return ParseAnyFloat(text.has_value() ? std::string_view(*text) : field);
 }
 
 absl::Status DecimalMarks::Verdict(const InputFile& input) const {

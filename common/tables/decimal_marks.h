@@ -42,6 +42,12 @@ class DecimalMarks {
   }
 
  private:
+  bool takes_commas() const {
+    return declared_.has_value() ? *declared_ == ',' : separator_ != ',';
+  }
+  // The field with a point in the place of its comma, if that is its mark.
+  std::optional<std::string> WithPoint(std::string_view field) const;
+
   std::optional<char> declared_;
   char separator_ = ',';
   std::uint64_t first_line_ = 0;  // of a number with a decimal comma

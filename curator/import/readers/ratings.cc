@@ -165,7 +165,6 @@ class RatingsReader {
   }
 
   absl::StatusOr<LoadedRatings> Read() {
-    DPNMF_RETURN_IF_ERROR(CheckIsText());
     std::string_view line;
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
@@ -212,25 +211,6 @@ class RatingsReader {
   }
 
  private:
-  // Text in bytes, or gzip of it.
-  absl::Status CheckIsText() {
-    DPNMF_ASSIGN_OR_RETURN(const std::string_view begin, input_.Peek(6));
-    if (begin.starts_with("\xFF\xFE") || begin.starts_with("\xFE\xFF")) {
-      return input_.RefuseAt("input-malformed", 0, 0,
-                             "the file is in UTF-16; convert it to UTF-8");
-    }
-    for (const std::string_view archive : {"PK\x03\x04",
-                                           "\xFD"
-                                           "7zXZ",
-                                           "BZh", "\x28\xB5\x2F\xFD"}) {
-      if (!begin.starts_with(archive)) continue;
-      return input_.RefuseAt("input-unreadable", 0, 0,
-                             "this is an archive or compressed in another way "
-                             "than by gzip; unpack it");
-    }
-    return absl::OkStatus();
-  }
-
   // A name is told once, however many lines have it.
   void TellOnce(std::set<std::string>* told, std::string_view name) {
     if (told->size() <= kShownRefusals)
