@@ -208,6 +208,26 @@ export function picture(model, k, width, down) {
   });
 }
 
+// One picture of several, with their numbers: a PNG.
+export function sheet(canvases) {
+  const [gap, title, across] = [16, 24, Math.min(canvases.length, canvases[0].classList.contains('bars') ? 2 : 5)];
+  const wide = Math.max(160, canvases[0].width);
+  const high = Math.round(wide * canvases[0].height / canvases[0].width);
+  const whole = h('canvas', {width: gap + across * (wide + gap), height: gap + Math.ceil(canvases.length / across) * (high + title + gap)});
+  const context = whole.getContext('2d');
+  context.fillStyle = colour('card');
+  context.fillRect(0, 0, whole.width, whole.height);
+  context.imageSmoothingEnabled = false;
+  context.fillStyle = colour('ink');
+  context.font = '16px system-ui, sans-serif';
+  canvases.forEach((canvas, k) => {
+    const [x, y] = [gap + (k % across) * (wide + gap), gap + Math.floor(k / across) * (high + title + gap)];
+    context.fillText(`Part ${k + 1}`, x, y + 16);
+    context.drawImage(canvas, x, y + title, wide, high);
+  });
+  return new Promise((resolve) => { whole.toBlob(resolve, 'image/png'); });
+}
+
 // All entries in their order, with what the noise may have moved them by.
 export function bars(model, k) {
   const part = partOf(model, k);
@@ -247,7 +267,8 @@ export function top(model, k, most = 8) {
   const rows = largest(part, most);
   if (!rows.length) return h('p', {class: 'note'}, 'The part is 0.');
   const high = part[rows[0]];
-  return h('ol', {class: 'top-list'}, rows.map((row) => {
+  const long = rows.some((row) => nameOf(model, row).length > 24);
+  return h('ol', {class: long ? 'top-list long' : 'top-list'}, rows.map((row) => {
     const share = part[row] / high;
     const error = errors ? errors[row] / high : 0;
     const bar = h('span', {class: 'top-bar', 'aria-hidden': 'true'}, h('span', {class: 'top-fill'}),
