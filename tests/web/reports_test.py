@@ -45,6 +45,20 @@ def opened(name, plots):
     check(js('return document.documentElement.dataset.drawn') == 'yes', f'{name}: it is not drawn')
     text = js('for (const folded of document.querySelectorAll("details")) folded.open = true; return document.body.innerText')
     check(not re.search(r'\b(undefined|NaN|Infinity)\b|\[object', text), f'{name}: it says {text}')
+    faults = []
+    for width, scheme in browsing.widths_and_schemes():
+        cut = js('''return [document.documentElement, ...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)
+            .map((one) => one.innerText.slice(0, 60))''')
+        dark = js("return getComputedStyle(document.documentElement).backgroundColor") != 'rgb(255, 255, 255)'
+        faults += [f'{name} {width} {scheme}: {fault}' for fault in [*browsing.violations(), *(['it is cut: ' + str(cut)] if cut else []),
+                                                                      *([] if dark == (scheme == 'dark') else ['it is not ' + scheme])]]
+        inks = js('''return [...document.querySelectorAll('.uplot canvas')].map((canvas) => {
+            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const inked = [...pixels.keys()].filter((i) => i % 4 === 3 && pixels[i] === 255);  // letters of the axes, mostly
+            return inked.reduce((sum, i) => sum + pixels[i - 1] + pixels[i - 2] + pixels[i - 3], 0) / 3 / inked.length;
+          })''')
+        faults += [f'{name} {width} {scheme}: a plot has ink of {ink:.0f}' for ink in inks if (ink > 110) != (scheme == 'dark')]
+    check(not faults, '\n  '.join(faults[:8]))
     drawn = js('return document.querySelectorAll(".uplot canvas").length')
     check(drawn >= plots, f'{name}: it has {drawn} plots')
     alike = js('''return [...document.querySelectorAll('.legend')].filter((legend) => {
