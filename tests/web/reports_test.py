@@ -52,12 +52,12 @@ def opened(name, plots):
         dark = js("return getComputedStyle(document.documentElement).backgroundColor") != 'rgb(255, 255, 255)'
         faults += [f'{name} {width} {scheme}: {fault}' for fault in [*browsing.violations(), *(['it is cut: ' + str(cut)] if cut else []),
                                                                       *([] if dark == (scheme == 'dark') else ['it is not ' + scheme])]]
-        inks = js('''return [...document.querySelectorAll('.uplot canvas')].map((canvas) => {
-            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            const inked = [...pixels.keys()].filter((i) => i % 4 === 3 && pixels[i] === 255);  // letters of the axes, mostly
-            return inked.reduce((sum, i) => sum + pixels[i - 1] + pixels[i - 2] + pixels[i - 3], 0) / 3 / inked.length;
-          })''')
-        faults += [f'{name} {width} {scheme}: a plot has ink of {ink:.0f}' for ink in inks if (ink > 110) != (scheme == 'dark')]
+        inked = js('''const ink = getComputedStyle(document.documentElement).getPropertyValue('--ink').match(/[0-9a-f]{2}/g).map((pair) => parseInt(pair, 16));
+            return [...document.querySelectorAll('.uplot canvas')].map((canvas) => {
+              const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+              return [...pixels.keys()].filter((i) => i % 4 === 0 && ink.every((one, k) => pixels[i + k] === one)).length;
+            })''')
+        faults += [f'{name} {width} {scheme}: {count} pixels of a plot have the ink of its letters' for count in inked if count < 20]
     check(not faults, '\n  '.join(faults[:8]))
     drawn = js('return document.querySelectorAll(".uplot canvas").length')
     check(drawn >= plots, f'{name}: it has {drawn} plots')
