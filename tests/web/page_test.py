@@ -466,6 +466,13 @@ def test_what_has_gone_by_is_not_the_state_of_a_run():
         check(one('.view').get_attribute('data-state') == 'completed' and not seen('#cancel'), 'the run goes on again')
 
 
+def test_a_run_that_is_not_there_is_called_so():
+    for id in ('0' * 31 + 'e', 'nonsense'):
+        go('#/run/' + id)
+        check(text_of('h1') == 'No such run', 'the heading is ' + text_of('h1'))
+    looked_at('no_run')
+
+
 def test_an_outage_that_is_over_is_not_told():
     def events(*states):
         told = {'RUN_STATE_WAITING': 'The curator cannot be reached.', 'RUN_STATE_RUNNING': ''}

@@ -4,7 +4,7 @@ import {command, empty, field, fill, h, listing, plural, problem, runCode, save,
 import {gauge} from './draw.js';
 
 const hex = (base64) => Array.from(atob(base64 || ''), (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('');
-const hash = (base64) => base64 ? h('code', {class: 'nowrap', title: hex(base64)}, hex(base64).slice(0, 16)) : '–';
+const hash = (base64) => base64 ? h('code', {class: 'nowrap', title: hex(base64)}, hex(base64).slice(0, 12)) : '–';
 
 function agreement(reply) {
   const waiting = [[reply.under_way, 'under way'], [reply.never_fetched, 'whose run ended before it had the release; spent all the same']]

@@ -32,7 +32,7 @@ function liveSection(run) {
       h('p', {}, h('span', {class: 'soft'}, 'Rounds'), count),
       h('p', {}, h('span', {class: 'soft'}, 'Spent so far'), spent),
       curved ? h('p', {}, h('span', {class: 'soft'}, 'Change of W in the last round'), change) : null,
-      h('p', {}, h('span', {class: 'soft'}, 'Seconds of the last round'), last)),
+      h('p', {}, h('span', {class: 'soft'}, 'Last round'), last)),
     chart, messages);
   let drawn = 0;
   const drawChart = () => {
@@ -241,6 +241,7 @@ function choiceOf(rows, choice, coherences) {
         {label: 'explained, held out', colour: 'reserved', dash: [7, 4], points: rows.map((row) => [row.rank, row.held_out])},
         {label: 'explained', colour: 'free', dash: [2, 4], points: rows.map((row) => [row.rank, row.explained])}],
       marks: choice.rank ? [{x: choice.rank, label: `${choice.rank} advised`, colour: 'accent'}] : []}).figure,
+    h('p', {class: 'note'}, 'The known noise is split in two, and each number of parts is fitted to both halves. A part is stable if both halves find it; held out is the share of the other half that the parts predict.'),
     coherence.plot,
     h('details', {}, h('summary', {}, 'The figures'), table('Ranks compared', [
       {title: 'Parts', number: true, of: (row) => row.rank},

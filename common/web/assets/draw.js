@@ -164,12 +164,13 @@ export const partOf = (model, k) => model.w.subarray(k * model.rows, (k + 1) * m
 const errorsOf = (model, k) => model.errors && model.errors.subarray(k * model.rows, (k + 1) * model.rows);
 export const nameOf = (model, row) => model.names.length ? model.names[row] : '#' + (row + 1);
 
+const LEAST_SIDE = 8;  // 36 features without names are more often a table
 // Pixels in a row of a part's picture; 0: it is none. Pixels have no names.
 export function imageWidth(model, wanted) {
   if (wanted) return model.rows % wanted === 0 ? wanted : 0;
   if (model.names.length) return 0;
   const side = Math.round(Math.sqrt(model.rows));
-  return side > 1 && side * side === model.rows ? side : 0;
+  return side >= LEAST_SIDE && side * side === model.rows ? side : 0;
 }
 
 // Tells whether entries run down the columns of a picture, as in MATLAB, and not along
