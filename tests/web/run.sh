@@ -8,7 +8,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build images=
 while [ $# -gt 0 ]; do
   case $1 in
-    --images) images=$2; shift 2 ;;
+    --images) images=$(cd "$2" && pwd) || exit; shift 2 ;;  # the tests go elsewhere
     *) build=$(cd "$1" && pwd); shift ;;
   esac
 done

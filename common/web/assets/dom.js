@@ -36,7 +36,7 @@ export const short = (value, digits = 3) => plain(Number(Number(value).toPrecisi
 export const whole = (value) => Number(value).toLocaleString('en');
 export const percent = (share) => {
   const value = 100 * share;
-  return (value > 0 && value < 1 ? '< 1' : value < 100 && value > 99 ? '> 99' : Math.round(value)) + ' %';
+  return (value > 0 && value < 1 ? '< 1' : value < 100 && value > 99 ? '> 99' : Math.round(value)) + '\u00a0%';
 };
 export const plural = (count, word) => whole(count) + ' ' + word + (Number(count) === 1 ? '' : 's');
 
