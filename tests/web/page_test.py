@@ -216,6 +216,7 @@ def test_parts_have_error_bars():
     until(lambda: 'shown' in text_of('#errors') or seen('#parts .problem'), 'the standard errors')
     check(not seen('#parts .problem'), text_of('#parts'))
     check(re.search(r'\d\.\d\d ± \d\.\d\d', text_of('#parts')), 'no error in the list: ' + text_of('#parts')[:300])
+    shown('known only of completed runs that released second moments', '#reliance')
     looked_at('parts')
     one('[value=bars]').send_keys(Keys.SPACE)
     until(lambda: len(seen('canvas.bars')) == 2, 'the bars')

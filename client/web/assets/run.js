@@ -204,7 +204,8 @@ function partsSection(now, facts, signal, persist) {
       fill(reliance, known ? 'Reliability: the cosine to be expected with the part of another draw of the noise; below 0.80 a part is probably noise.' : null);
       if (known) draw();
     }).catch((error) => {
-      if (mine === loads) fill(reliance, error.name === 'AbortError' || error.isUnknownCall ? null : 'How reliable the parts are is not known: ' + error.message);
+      if (mine === loads) fill(reliance, error.name === 'AbortError' || error.isUnknownCall ? null
+        : error.code === 'errors-unavailable' ? 'How reliable each part is, is known only of completed runs that released second moments.' : 'How reliable the parts are is not known: ' + error.message);
     });
   }
   return {node: holder, load};
