@@ -8,8 +8,7 @@ BUILD_DIR is where the programs were built. Named are the libraries that the pro
 what was compiled into them (the compiler's lists of headers, static libraries, uPlot), and what else
 the package needs. An image is given as DIR, with its /usr/bin/dpnmf*, and LIST, what 'dpkg-query -W
 -f "${Package} ${Version} ${source:Package} ${Provides}\\n"' prints in it. Fails if a part belongs to
-no Debian package, has no line in deploy/licences.csv, or has a licence that does not fit.
-SOURCE_DATE_EPOCH is the document's date."""
+no Debian package or has a licence that does not fit. SOURCE_DATE_EPOCH is the document's date."""
 
 import argparse
 import csv
@@ -22,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from urllib.parse import quote
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 QUERY = "${Package} ${Version} ${source:Package} ${Provides}\\n"
@@ -35,17 +35,11 @@ def run(*command, check=True):
                           stderr=None if check else subprocess.DEVNULL, text=True).stdout
 
 
-def fail(sentence):
-    sys.exit(f"deploy/sbom.py: {sentence}")
-
-
 def packages_of(listed):
-    """Returns version and source of each package by name, and of what it provides."""
-    packages, provided = {}, {}
-    for name, version, source, *provides in map(str.split, listed.splitlines()):
-        packages[name] = (name, version, source)
-        provided.update((virtual.strip(","), packages[name]) for virtual in provides)
-    return provided | packages
+    """Returns name, version and source of packages by their names and the names that they provide."""
+    rows = [line.replace(",", "").split() for line in listed.splitlines()]
+    provided = {name: tuple(row[:3]) for row in rows for name in row[3:]}
+    return provided | {row[0]: tuple(row[:3]) for row in rows}
 
 
 def owners(files):
@@ -55,9 +49,9 @@ def owners(files):
     asked = run("dpkg", "-S", *(n for pair in names.values() for n in pair), check=False) if names else ""
     found = {path: owner for owner, path in (line.split(": ", 1) for line in asked.splitlines())}
     for path, pair in names.items():
-        owner = found.get(pair[0], found.get(pair[1]))
-        if owner is None:
-            fail(f"{path}, of which a program is made, belongs to no Debian package")
+        owner = found.get(pair[0]) or found.get(pair[1])
+        if not owner:
+            sys.exit(f"deploy/sbom.py: {path}, of which a program is made, belongs to no Debian package")
         yield owner.split(",")[0].split(":")[0]
 
 
@@ -93,22 +87,19 @@ def read_programs(root, build):
     return entries, linked, {f for f in inside if f.startswith("/usr/")}, uplot
 
 
-def part(name, version, licence, purl=None):
-    found = {"SPDXID": "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name), "name": name, "versionInfo": version,
-             "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": licence,
-             "licenseDeclared": licence, "copyrightText": "NOASSERTION"}
-    if purl:
-        found["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                                  "referenceLocator": f"pkg:{purl}/{name}@{version}"}]
-    return found
+def part(name, version, licence, purl):
+    where = {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+             "referenceLocator": f"pkg:{purl}/{quote(name)}@{quote(version)}"}
+    return {"SPDXID": "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name), "name": name, "versionInfo": version,
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": licence,
+            "licenseDeclared": licence, "copyrightText": "NOASSERTION", "externalRefs": [where]}
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("deb", nargs="?")
     parser.add_argument("build", type=pathlib.Path)
-    for flag in ("--image", "--root", "--installed"):
-        parser.add_argument(flag)
+    [parser.add_argument(flag) for flag in ("--image", "--root", "--installed")]
     options = parser.parse_args()
     here = packages_of(run("dpkg-query", "-W", "-f", QUERY))
     there = packages_of(pathlib.Path(options.installed).read_text()) if options.image else here
@@ -121,19 +112,18 @@ def main():
                                       for f in ("Package", "Version", "Depends"))
         programs, linked, inside, uplot = read_programs(root, options.build)
     if not programs:
-        fail(f"{name} holds no program")
-    with open(TOP / "deploy/licences.csv") as lines:
-        licences = {row["source"]: row["licence"] for row in csv.DictReader(lines)}
+        sys.exit(f"deploy/sbom.py: {name} holds no program")
+    licences = dict(csv.reader((TOP / "deploy/licences.csv").read_text().splitlines()))
     parts = [("STATIC_LINK", here[p]) for p in sorted(set(owners(inside)))]  # headers are the build's
     for package in sorted(set(owners(linked))):
         if package not in there:
-            fail(f"{name} lacks the package {package}, whose library its programs link")
+            sys.exit(f"deploy/sbom.py: {name} lacks the package {package}, whose library its programs link")
         parts.append(("DYNAMIC_LINK", there[package]))
     linked = {found[0] for _, found in parts}
     needed = set(there) if options.image else {d.split()[0] for d in re.split("[,|] *", depends) if d}
     needed = {there.get(d, (d, "NOASSERTION", d)) for d in needed if not d.startswith("dpnmf")}
     parts += [("CONTAINS" if options.image else "DEPENDS_ON", d) for d in sorted(needed) if d[0] not in linked]
-    packages = [part(name, version, "Apache-2.0")]
+    packages = [part(name, version, "Apache-2.0", "generic")]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", packages[0]["SPDXID"])]
     if uplot:
         script = (TOP / "common/plot/uplot/uPlot.iife.min.js").read_text()
@@ -141,7 +131,7 @@ def main():
     for kind, (package, found, source) in parts:
         licence = licences.get(source, "NOASSERTION")
         if kind.endswith("LINK") and licence not in FITS:
-            fail(f"{source}, a part of {name}, has the licence {licence}, which does not fit or has no line in "
+            sys.exit(f"deploy/sbom.py: {source}, a part of {name}, has the licence {licence}, which does not fit or has no line in "
                  "deploy/licences.csv: read it and add the line")
         packages.append(part(package, found, licence, "npm" if package == "uPlot" else "deb/debian"))
         relations.append((packages[0]["SPDXID"], kind, packages[-1]["SPDXID"]))
@@ -155,7 +145,6 @@ def main():
         "packages": packages, "files": programs,
         "relationships": [dict(zip(("spdxElementId", "relationshipType", "relatedSpdxElement"), r)) for r in relations],
     }, sys.stdout, indent=1)
-    print()
 
 
 main()
