@@ -23,7 +23,7 @@ lack_library() {
   python3 - "$sbom" "$work/lacks.json" <<'TEXT'
 import json, sys
 sbom = json.load(open(sys.argv[1]))
-left_out = next(p["SPDXID"] for p in sbom["packages"] if p["name"].startswith("libssl"))
+left_out = next(p["SPDXID"] for p in sbom["packages"] if p["name"] == "libssl3")
 sbom["packages"] = [p for p in sbom["packages"] if p["SPDXID"] != left_out]
 sbom["relationships"] = [r for r in sbom["relationships"] if r["relatedSpdxElement"] != left_out]
 json.dump(sbom, open(sys.argv[2], "w"))
