@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/commands/commands.h"
+#include "client/flags/list_flags.h"
 #include "client/render/names.h"
 #include "client/render/text.h"
 #include "client/session/run_id.h"
@@ -17,11 +18,24 @@ void AskForGuarantees(const AnalystClient& client) {
   (void)client.ListDatasets();
 }
 
-absl::StatusOr<ExitCode> ListRuns(const Session& session) {
+absl::StatusOr<ExitCode> ListRuns(const Session& session,
+                                  const ListFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   AskForGuarantees(client);
-  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListRuns());
-  session.Print(reply, RunsText(reply));
+  DPNMF_ASSIGN_OR_RETURN(auto reply, client.ListRuns());
+  const std::string cut = CutToFlags(
+      flags,
+      [](const v1::Run& run) {
+        const v1::RunParameters& parameters = run.specification().parameters();
+        return absl::StrCat(run.run_id(), " ", NameOf(run.state()), " ",
+                            parameters.dataset(), " ", parameters.mechanism(),
+                            run.parent().empty() ? " " : " refit of ",
+                            run.parent(), " ", run.started_by());
+      },
+      reply.mutable_runs());
+  session.Print(reply, cut.empty() || reply.runs_size() > 0
+                           ? absl::StrCat(RunsText(reply), cut)
+                           : cut.substr(1));
   return kExitOk;
 }
 
@@ -73,12 +87,16 @@ Command RunCommand(const Session* session, const char* name,
 }  // namespace
 
 Command RunsCommand(const Session* session) {
+  const auto flags = std::make_shared<ListFlags>();
   return {.name = "runs",
           .summary = "List all runs, newest first",
           .footer =
               "Epsilon spent is a reading of what is charged, not the "
-              "guarantee.\n\nExample:\n  dpnmf runs --format json",
-          .run = [session] { return ListRuns(*session); }};
+              "guarantee. A search\nlooks in id, state, data set, mechanism, "
+              "`refit` and who started it.\n\nExamples:\n  dpnmf runs --search "
+              "'visits completed' --limit 10\n  dpnmf runs --format json",
+          .flags = FlagsOfList(flags.get()),
+          .run = [session, flags] { return ListRuns(*session, *flags); }};
 }
 
 Command ShowCommand(const Session* session) {

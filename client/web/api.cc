@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/files/model_file.h"
 #include "client/flags/run_flags.h"
 #include "client/render/names.h"
 #include "client/render/position_text.h"
@@ -246,7 +247,10 @@ absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {
   const std::string run = QueryOf(request, "run");
   if (name == "GET /api/facts") return Facts();
   if (name == "POST /api/image-order") return SetImageOrder(request.body);
-  if (name == "GET /api/overview") return Overview();
+  if (name == "GET /api/datasets") {
+    DPNMF_ASSIGN_OR_RETURN(const auto datasets, client_.ListDatasets());
+    return Json(ToJsonLine(datasets));
+  }
   if (name == "GET /api/budget") {
     DPNMF_ASSIGN_OR_RETURN(const auto budget,
                            client_.GetBudget(QueryOf(request, "dataset")));
@@ -273,6 +277,7 @@ absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {
     return Json(ToJsonLine(cancelled));
   }
   if (name == "GET /api/model") return Model(run);
+  if (name == "GET /api/model.csv") return ModelCsv(run);
   if (name == "GET /api/errors") return Stream(&LiveCalls::StandardErrors, run);
   if (name == "GET /api/parts") return Stream(&LiveCalls::Parts, run);
   if (name == "GET /api/compare")
@@ -309,26 +314,6 @@ absl::StatusOr<HttpReply> Api::SetImageOrder(const std::string& body) const {
     image_orders_.erase(image_orders_.begin());
   image_orders_[dataset] = order;
   return Json("{}");
-}
-
-absl::StatusOr<HttpReply> Api::Overview() const {
-  DPNMF_ASSIGN_OR_RETURN(const auto reply, client_.ListDatasets());
-  // One budget for each population, named by its first data set.
-  std::map<std::string, std::string> budgets;
-  for (const v1::Dataset& dataset : reply.datasets()) {
-    if (budgets.contains(dataset.population())) continue;
-    const auto budget = client_.GetBudget(dataset.name());
-    budgets[dataset.population()] =
-        budget.ok() ? BudgetJson(*budget) : ErrorJson(budget.status());
-  }
-  return Json(absl::StrCat(
-      "{\"datasets\":", ToJsonLine(reply), ",\"budgets\":{",
-      absl::StrJoin(budgets, ",",
-                    [](std::string* out, const auto& budget) {
-                      absl::StrAppend(out, json(budget.first).dump(), ":",
-                                      budget.second);
-                    }),
-      "}}"));
 }
 
 absl::StatusOr<HttpReply> Api::Plan(const std::string& body) const {
@@ -389,6 +374,16 @@ absl::StatusOr<HttpReply> Api::Model(const std::string& run_id) const {
                                    {"rounds_done", model.header.rounds_done()},
                                    {"names", model.names}},
                                   model.w)};
+}
+
+// The file that `dpnmf model --output W.csv` writes.
+absl::StatusOr<HttpReply> Api::ModelCsv(const std::string& run_id) const {
+  DPNMF_ASSIGN_OR_RETURN(const cli::Model model, client_.GetModel(run_id));
+  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(model));
+  NamesOfTable names;
+  if (!model.names.empty())
+    names = {.columns = NamesOfParts(model.w.cols()), .rows = model.names};
+  return HttpReply{.content_type = "text/csv", .body = CsvText(model.w, names)};
 }
 
 absl::StatusOr<HttpReply> Api::Compare(const std::string& first,

@@ -42,11 +42,11 @@ class Api {
   absl::StatusOr<HttpReply> Call(const HttpRequest& request) const;
   HttpReply Facts() const;
   absl::StatusOr<HttpReply> SetImageOrder(const std::string& body) const;
-  absl::StatusOr<HttpReply> Overview() const;
   absl::StatusOr<HttpReply> Plan(const std::string& body) const;
   absl::StatusOr<HttpReply> Forecast(const std::string& body) const;
   absl::StatusOr<HttpReply> Start(const std::string& body) const;
   absl::StatusOr<HttpReply> Model(const std::string& run_id) const;
+  absl::StatusOr<HttpReply> ModelCsv(const std::string& run_id) const;
   absl::StatusOr<HttpReply> Compare(const std::string& first,
                                     const std::string& second) const;
   absl::StatusOr<HttpReply> Receipts(const std::string& dataset,

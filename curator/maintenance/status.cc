@@ -61,8 +61,9 @@ absl::StatusOr<json> BudgetOf(const Budget& budget,
                 {"largest_run", FormatDown(largest)}}}};
 }
 
-// The last entries, the latest first. What is no entry is passed over: the
-// first line of the tail may be a part of one.
+// The last calls and the last other entries, the latest first: events are not
+// lost among calls that only ask. What is no entry is passed over: the first
+// line of the tail may be a part of one.
 json TailOf(const std::string& path) {
   json entries = json::array();
   std::error_code ignored;
@@ -80,8 +81,10 @@ json TailOf(const std::string& path) {
     if (entry.is_object() && entry.contains("event"))
       all.push_back(std::move(entry));
   }
-  for (std::size_t i = all.size(); i-- > 0 && entries.size() < kLastEntries;)
-    entries.push_back(std::move(all[i]));
+  std::size_t calls = 0, others = 0;
+  for (std::size_t i = all.size(); i-- > 0;)
+    if (++(all[i]["event"] == "call" ? calls : others) <= kLastEntries)
+      entries.push_back(std::move(all[i]));
   return entries;
 }
 

@@ -15,17 +15,18 @@ import tempfile
 
 import grpc
 
-PROTO = "dpnmf/recommend/v1/recommend.proto"
+PROTO = "recommend.proto"
 METHOD = "/dpnmf.recommend.v1.RecommendService/GetRecommendations"
 
 
 def messages():
-    """The messages of recommend.proto, compiled into a directory of its own."""
-    source = pathlib.Path(__file__).resolve().parents[2] / "proto"
+    """The messages of recommend.proto, compiled into a directory of its own and by a name
+    of their own: the installed package `dpnmf` has no part `recommend`."""
+    source = pathlib.Path(__file__).resolve().parents[2] / "proto/dpnmf/recommend/v1"
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run(["protoc", "-I", source, "--python_out", directory, PROTO], check=True)
         sys.path.insert(0, directory)
-        return importlib.import_module("dpnmf.recommend.v1.recommend_pb2")
+        return importlib.import_module("recommend_pb2")
 
 
 def token_of(flags):

@@ -401,6 +401,7 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
   PublicationReport report =
       SynthesisReport(flags.input, table.values.rows(),
                       static_cast<std::uint64_t>(table.values.cols()));
+  report.warning = absl::StrCat("Not private. ", kUncharged);
   report.options = {{"delta", flags.measure.delta},
                     {"repeats", flags.measure.repeats}};
   for (const MeasuredRow& row : rows) {

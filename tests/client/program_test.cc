@@ -186,6 +186,29 @@ TEST_F(Program, AnAmbiguousOrUnknownOrMalformedPrefixIsRefused) {
   EXPECT_EQ(Run({"show", std::string(33, 'a')}), kExitUsage);
 }
 
+TEST_F(Program, ListsAreSearchedAndCut) {
+  std::string other = kRunId;
+  other.front() = 'a';
+  v1::Run run = SampleRun(other);
+  run.mutable_specification()->mutable_parameters()->set_dataset("clinic");
+  analyst().runs.push_back(run);
+  EXPECT_EQ(Run({"runs"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("are shown")));
+  EXPECT_EQ(Run({"runs", "--search", "CLINIC afff"}), kExitOk);
+  EXPECT_EQ(out_.str(), "0 of 2 are shown.\n");
+  EXPECT_EQ(Run({"runs", "--search", " CLINIC af9a "}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("af9a01234567"), Not(HasSubstr("3f9a01234567")),
+                    HasSubstr("\n\n1 of 2 are shown.\n")));
+  EXPECT_EQ(Run({"runs", "--limit", "1"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("3f9a01234567"), Not(HasSubstr("af9a01234567"))));
+  EXPECT_EQ(Run({"runs", "--limit", "2"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("are shown")));
+  EXPECT_EQ(Run({"datasets", "--search", "nothing"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("0 of "));
+}
+
 // The model.
 
 TEST_F(Program, ModelWritesTheFileThatItsNameAsksFor) {

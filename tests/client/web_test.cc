@@ -130,12 +130,12 @@ TEST_F(WebApi, FactsTellWhatEachMechanismCanDo) {
   EXPECT_EQ(facts["ratings"]["for_ratings"], true);
 }
 
-TEST_F(WebApi, OverviewHasTheReadingsOfTheTables) {
-  const auto reply = nlohmann::json::parse(Get("/api/overview").body);
-  const auto& population = server_.analyst.datasets.datasets(0).population();
-  const auto& budget = reply["budgets"][population];
-  EXPECT_EQ(reply["datasets"]["datasets"].size(),
+TEST_F(WebApi, BudgetsHaveTheReadingsOfTheTables) {
+  const auto listed = nlohmann::json::parse(Get("/api/datasets").body);
+  EXPECT_EQ(listed["datasets"].size(),
             static_cast<std::size_t>(server_.analyst.datasets.datasets_size()));
+  const auto budget = nlohmann::json::parse(
+      Get("/api/budget", {{"dataset", listed["datasets"][0]["name"]}}).body);
   EXPECT_THAT(budget["reading"]["guarantee"].get<std::string>(),
               StartsWith("epsilon 4 at delta 1e-05"));
   EXPECT_TRUE(budget["reading"]["largest_run"].is_string());
@@ -143,7 +143,7 @@ TEST_F(WebApi, OverviewHasTheReadingsOfTheTables) {
 
 TEST_F(WebApi, ARefusalIsJsonUnderAnHttpStatus) {
   server_.analyst.unavailable = {grpc::StatusCode::UNAVAILABLE, "gone"};
-  const HttpReply reply = Get("/api/overview");
+  const HttpReply reply = Get("/api/datasets");
   EXPECT_EQ(reply.status, 503);
   const auto error = nlohmann::json::parse(reply.body)["error"];
   EXPECT_EQ(error["kind"], "UNAVAILABLE");
@@ -215,6 +215,8 @@ TEST_F(WebApi, TheModelIsPackedByColumns) {
   ASSERT_EQ(reply.body.size(), 8 + length + sizeof entries);
   std::memcpy(entries, reply.body.data() + 8 + length, sizeof entries);
   EXPECT_THAT(entries, ::testing::ElementsAre(1, 3, 5, 2, 4, 6));
+  EXPECT_EQ(Get("/api/model.csv", {{"run", kRunId}}).body,
+            "feature,part_1,part_2\na,1,2\nb,3,4\nc,5,6\n");
 }
 
 TEST_F(WebApi, WhatTheAnalystDoesNotKnowIsUnimplemented) {

@@ -32,7 +32,7 @@ def code_of(kind, call, *arguments, **options):
 @pytest.fixture(scope="module")
 def paid(client):
     """A run that has ended; every test may read it."""
-    return client.wait(client.train("people", 2, 8), progress=False)
+    return client.wait(client.train("people", rank=2, epsilon=8), progress=False)
 
 
 def test_data_sets_are_listed(client):
@@ -46,14 +46,14 @@ def test_data_sets_are_listed(client):
 def test_an_unknown_data_set_is_refused_with_those_on_offer(client):
     for call in (client.plan, client.train):
         with pytest.raises(NotFoundError) as caught:
-            call("nobody", 2, 1)
+            call("nobody", rank=2, epsilon=1)
         assert caught.value.code == "dataset-unknown" and "digits" in caught.value.sentence
     assert code_of(NotFoundError, client.budget, "nobody") == "dataset-unknown"
 
 
 def test_a_plan_is_free(client, servers):
     before = servers.charges("writers")
-    plan = client.plan("digits", 10, 4)
+    plan = client.plan("digits", rank=10, epsilon=4)
     assert plan.accepted and plan.mechanism == "aimed" and plan.epsilon <= 4
     assert plan.reliable_parts <= 10 and plan.forecast in repr(plan)
     assert "would be accepted" in plan._repr_html_()
@@ -61,7 +61,7 @@ def test_a_plan_is_free(client, servers):
 
 
 def test_a_plan_over_budget_says_so(client):
-    plan = client.plan("digits", 10, 9)
+    plan = client.plan("digits", rank=10, epsilon=9)
     assert not plan.accepted and plan.refusal_code == "budget-exhausted"
     assert "would be refused" in repr(plan)
 
@@ -69,14 +69,14 @@ def test_a_plan_over_budget_says_so(client):
 def test_a_run_over_budget_is_refused_and_not_kept(client, servers):
     before = servers.charges("writers"), len(client.runs())
     with pytest.raises(BudgetError) as caught:
-        client.train("digits", 10, 9)
+        client.train("digits", rank=10, epsilon=9)
     assert caught.value.code == "budget-exhausted" and not caught.value.retriable
     assert "largest run" in caught.value.sentence
     assert (servers.charges("writers"), len(client.runs())) == before
 
 
 def test_a_hopeless_run_is_refused(client):
-    assert code_of(StateError, client.train, "digits", 10, 1e-6) == "run-hopeless"
+    assert code_of(StateError, client.train, "digits", rank=10, epsilon=1e-6) == "run-hopeless"
 
 
 @pytest.mark.parametrize(
@@ -111,16 +111,16 @@ def test_a_hopeless_run_is_refused(client):
 )
 def test_bad_parameters_are_refused_before_anything_is_spent(client, servers, rank, epsilon, options, code):
     before = servers.charges("group")
-    assert code_of(InputError, client.train, "people", rank, epsilon, **options) == code
+    assert code_of(InputError, client.train, "people", rank=rank, epsilon=epsilon, **options) == code
     assert servers.charges("group") == before
 
 
 def test_the_same_request_is_the_same_run(client, servers, paid):
     before = servers.charges("group")
-    assert client.train("people", 2, 8).run_id == paid.run_id
+    assert client.train("people", rank=2, epsilon=8).run_id == paid.run_id
     assert client.train("people", rank=2, epsilon=8.0, seed=0).run_id == paid.run_id
     with Client(config=str(servers.config)) as another:
-        assert another.train("people", 2, 8).run_id == paid.run_id
+        assert another.train("people", rank=2, epsilon=8).run_id == paid.run_id
     assert servers.charges("group") == before
 
 
@@ -135,29 +135,29 @@ def test_a_release_is_not_paid_for_twice_by_chance(client, servers, paid):
 
 def test_a_request_id_pays_for_another_release_once(client, servers, paid):
     before = servers.charges("group")
-    first = client.wait(client.train("people", 2, 8, request_id="another"), progress=False)
-    again = client.train("people", 2, 8, request_id="another")
+    first = client.wait(client.train("people", rank=2, epsilon=8, request_id="another"), progress=False)
+    again = client.train("people", rank=2, epsilon=8, request_id="another")
     assert first.run_id != paid.run_id and again.run_id == first.run_id
     assert servers.charges("group") == before + 2  # both releases of one run
-    assert code_of(StateError, client.train, "people", 2, 4, request_id="another") == "request-differs"
+    assert code_of(StateError, client.train, "people", rank=2, epsilon=4, request_id="another") == "request-differs"
 
 
 def test_a_request_that_ended_uncharged_may_be_tried_again(client, servers):
     """Only a run that waits in the queue ends for sure without a charge."""
-    long = client.train("people", 2, 1, rounds=3000)
+    long = client.train("people", rank=2, epsilon=1, rounds=3000)
     client.cancel(long)
     with pytest.raises(RunFailedError) as caught:
         client.wait(long, progress=False)
     ended = caught.value.run
     assert ended.state == "cancelled" and caught.value.code == "run-ended"
-    again = client.train("people", 2, 1, rounds=3000)
+    again = client.train("people", rank=2, epsilon=1, rounds=3000)
     client.cancel(again)
     assert (again.run_id != long.run_id) == (ended.charged == 0)
 
 
 def test_fewer_parts_than_asked_for_is_a_warning(client):
     with pytest.warns(TooFewPartsWarning, match="you asked for 8"):
-        client.wait(client.train("people", 8, 0.5, hopeless=True), progress=False)
+        client.wait(client.train("people", rank=8, epsilon=0.5, hopeless=True), progress=False)
 
 
 def test_a_run_can_be_shown_by_its_first_digits(client, paid):
@@ -240,7 +240,7 @@ def test_receipts_name_the_runs(client, paid):
 
 
 def test_a_public_start_is_sent(client):
-    run = client.train("people", 2, 1, init=np.full((8, 2), 0.35), rounds=2)
+    run = client.train("people", rank=2, epsilon=1, init=np.full((8, 2), 0.35), rounds=2)
     assert client.wait(run, progress=False).mechanism == "statistics"
 
 
@@ -256,7 +256,7 @@ def test_items_of_a_run_on_ratings(client):
 
 
 def test_knobs_of_ratings_are_sent(client):
-    plan = client.plan("films", 8, 4, shares=(0.4, 0.3, 0.1, 0.1, 0.1), profile_directions=3)
+    plan = client.plan("films", rank=8, epsilon=4, shares=(0.4, 0.3, 0.1, 0.1, 0.1), profile_directions=3)
     parameters = plan.message.specification.parameters
     assert list(parameters.shares) == [0.4, 0.3, 0.1, 0.1, 0.1] and parameters.profile_directions == 3
 
@@ -278,7 +278,7 @@ def test_a_dictionary_has_no_items(client, paid):
 
 
 def test_a_run_can_be_forgotten_and_its_charge_stays(client, servers):
-    run = client.wait(client.train("people", 1, 0.6, hopeless=True), progress=False)
+    run = client.wait(client.train("people", rank=1, epsilon=0.6, hopeless=True), progress=False)
     before = servers.charges("group")
     client.forget(run)
     assert code_of(NotFoundError, client.show, run.run_id) == "run-unknown"
@@ -286,7 +286,7 @@ def test_a_run_can_be_forgotten_and_its_charge_stays(client, servers):
 
 
 def test_only_runs_that_have_ended_can_be_forgotten(client):
-    run = client.train("people", 2, 2, rounds=3000)
+    run = client.train("people", rank=2, epsilon=2, rounds=3000)
     assert code_of(StateError, client.forget, run) == "run-not-ended"
     client.cancel(run)
     list(client.watch(run))
@@ -308,16 +308,16 @@ def test_errors_survive_pickling():
 def test_progress_as_lines(client, paid, capsys):
     client.wait(paid, progress=True)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[-1].startswith(f"run {paid.run_id[:12]}: completed 2/2, epsilon spent 8 (a reading)")
+    assert lines[-1].startswith(f"run {paid.run_id[:12]}: completed 2/2, spent so far: epsilon 8")
     client.wait(paid)  # no terminal, no notebook
     assert capsys.readouterr().err == ""
 
 
-def test_an_interrupt_stops_the_waiting_only(client, paid, capsys, monkeypatch):
+@pytest.mark.parametrize("progress", [True, False, None])
+def test_an_interrupt_stops_the_waiting_only(client, paid, monkeypatch, progress):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(client, "watch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        client.wait(paid, progress=True)
-    assert f"run {paid.run_id[:12]} continues" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt, match=f"run {paid.run_id[:12]} continues"):
+        client.wait(paid, progress=progress)

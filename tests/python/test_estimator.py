@@ -1,6 +1,7 @@
 """PrivateNMF: scikit-learn's conventions where they are true, refusals where
 they would cost."""
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -18,7 +19,7 @@ import sklearn.pipeline
 from servers import people
 from sklearn.exceptions import NotFittedError
 
-from dpnmf import InputError, NotFoundError, Prior, PrivateNMF, RunFailedError
+from dpnmf import Client, InputError, NotFoundError, Prior, PrivateNMF, RunFailedError
 
 
 def estimator(client, **params):
@@ -120,13 +121,55 @@ def test_people_are_normalised_as_the_data_set_was():
         (-np.ones((3, 8)), "input-negative"),
         (np.full((3, 8), np.nan), "input-negative"),
         ([["a"] * 8], "input-not-a-number"),
-        (pandas.DataFrame(np.ones((3, 8)), columns=[f"name {d}" for d in range(7, -1, -1)]), "features-mismatch"),
     ],
 )
 def test_people_that_do_not_fit_are_refused(model, rows, code):
     with pytest.raises(InputError) as caught:
         model.transform(rows)
     assert caught.value.code == code
+
+
+def test_columns_are_matched_by_their_names(model):
+    names = [f"name {d}" for d in range(8)]
+    frame = pandas.DataFrame(people()[:5], columns=names)
+    np.testing.assert_array_equal(model.transform(frame[names[::-1]]), model.transform(frame))
+    assert model.score(frame[names[::-1]]) == model.score(frame)
+    for columns, wrong in (
+        (names[:7], "lacks 'name 7'"),
+        ([*names[:7], "name 9"], "lacks 'name 7'"),
+        ([*names, "age"], "has 'age'"),
+        ([*names, "name 0"], "has a column twice"),
+    ):
+        with pytest.raises(InputError, match=f"X {wrong}; .*features-mismatch"):
+            model.transform(pandas.DataFrame(np.ones((3, len(columns))), columns=columns))
+
+
+def test_all_but_the_data_set_is_named():
+    for call in (PrivateNMF, Client.train, Client.plan):
+        kinds = {p.name: p.kind for p in inspect.signature(call).parameters.values() if p.name != "self"}
+        assert list(kinds)[0] == "dataset"
+        assert {kind for name, kind in kinds.items() if name != "dataset"} <= {
+            inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}  # fmt: skip
+    assert PrivateNMF("visits", rank=5).dataset == "visits"
+    with pytest.raises(TypeError):
+        PrivateNMF("visits", 5, 1)
+
+
+def test_the_rank_has_the_name_of_scikit_learn(client, model):
+    assert PrivateNMF("people", n_components=2, epsilon=12, client=client).plan().rank == 2
+    search = sklearn.model_selection.GridSearchCV(
+        PrivateNMF(release=model.run_id_, client=client, progress=False), {"n_components": [1, 2]}, cv=2
+    ).fit(people())
+    assert search.best_estimator_.components_.shape[0] == search.best_params_["n_components"]
+    assert PrivateNMF("people", rank=2, n_components=2, epsilon=12, client=client).plan().rank == 2
+    with pytest.raises(InputError, match="`rank` is 2 and `n_components` is 3"):
+        PrivateNMF("people", rank=2, n_components=3, epsilon=12, client=client).plan()
+
+
+def test_features_without_names_have_the_numbers_of_the_program(model):
+    nameless = sklearn.base.clone(model)
+    nameless.components_, nameless.n_features_in_ = model.components_, 8
+    assert {name for part in nameless.top(8) for name, _ in part} == {f"#{d}" for d in range(1, 9)}
 
 
 def test_a_zero_person_has_no_parts(model):
@@ -171,7 +214,7 @@ def test_top_names_the_features(model):
 
 def test_plots(model):
     pictures = model.plot_parts(shape=(2, 4))
-    assert [axis.get_title() for axis in pictures.axes] == ["part 0", "part 1"]
+    assert [axis.get_title() for axis in pictures.axes] == ["Part 1", "Part 2"]
     np.testing.assert_array_equal(pictures.axes[0].images[0].get_array(), model.components_[0].reshape(2, 4))
     down = model.plot_parts(shape=(2, 4), order="column")
     np.testing.assert_array_equal(down.axes[1].images[0].get_array(), model.components_[1].reshape(4, 2).T)
@@ -195,7 +238,7 @@ def test_a_data_set_must_be_named(client):
 
 
 def test_a_failed_run_says_how_it_ended(client):
-    run = client.train("people", 2, 1.5, rounds=3000)
+    run = client.train("people", rank=2, epsilon=1.5, rounds=3000)
     client.cancel(run)
     with pytest.raises(RunFailedError, match="cancelled after"):
         client.wait(run, progress=False)

@@ -39,6 +39,20 @@ class Channel:
         return call
 
 
+def program():
+    spec = importlib.util.spec_from_file_location("front_end", PROGRAM)
+    front_end = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(front_end)
+    return front_end
+
+
+def test_the_messages_stand_beside_the_installed_package():
+    import dpnmf.v1.analyst_pb2  # noqa: F401
+
+    request = program().messages().GetRecommendationsRequest(token="a.b.c", top=3)
+    assert request.DESCRIPTOR.full_name == "dpnmf.recommend.v1.GetRecommendationsRequest"
+
+
 @pytest.fixture
 def token_sent(monkeypatch, tmp_path):
     """The token of the request that the program makes with these flags."""

@@ -1,5 +1,6 @@
 """The wheel, and the package without one."""
 
+import ast
 import importlib.metadata
 import os
 import pathlib
@@ -41,6 +42,21 @@ def test_types():
         capture_output=True, text=True, cwd=SOURCE / "python",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+def test_the_oldest_python_can_read_every_file():
+    """The types are checked for it too: python_version in pyproject.toml."""
+    text = (SOURCE / "python/pyproject.toml").read_text()
+    assert 'requires-python = ">=3.9"' in text and 'python_version = "3.9"' in text
+    files = [file for place in ("python", "examples") for file in (SOURCE / place).rglob("*.py")]
+    assert len(files) > 20
+    for file in files:
+        ast.parse(file.read_text(), file, feature_version=(3, 9))
+
+
+def test_everything_public_is_listed():
+    assert {"PrivateNMF", "RunOptions", "Client"} <= set(dpnmf.__all__) <= set(dir(dpnmf))
+    assert all(hasattr(dpnmf, name) for name in dir(dpnmf))
 
 
 def test_the_apt_packages_alone_are_enough():

@@ -10,7 +10,7 @@ from dpnmf.v1 import analyst_pb2
 
 @pytest.fixture(scope="module")
 def paid(client, servers):
-    run = client.wait(client.train("people", 2, 9, seed=5), progress=False)
+    run = client.wait(client.train("people", rank=2, epsilon=9, seed=5), progress=False)
     before = servers.charges("group")
     yield run
     assert servers.charges("group") == before
@@ -44,7 +44,7 @@ def test_people_are_drawn_from_the_release(client, paid, servers, tmp_path):
 
 
 def test_labelled_people_are_drawn_from_classes(client, servers):
-    run = client.wait(client.train("labelled", 1, 8, mechanism="class_moments"), progress=False)
+    run = client.wait(client.train("labelled", rank=1, epsilon=8, mechanism="class_moments"), progress=False)
     drawn = client.synthesise(run, 400, seed=1)
     assert drawn.classes == ("even", "odd") and drawn.integers
     assert sorted(set(drawn.labels.tolist())) == [0, 1]

@@ -81,6 +81,11 @@ function audit() {
     const out = [...document.querySelectorAll('main *, header *')].find((one) => seen(one) && one.getBoundingClientRect().right > innerWidth + 1 && !one.closest('.scroll, nav'));
     fault(`${wide} px wide at ${innerWidth}`, out);
   }
+  for (const card of document.querySelectorAll('.card')) {
+    const edge = card.getBoundingClientRect().right;
+    const out = [...card.querySelectorAll('*')].find((one) => seen(one) && one.getBoundingClientRect().right > edge && !one.closest('.scroll'));
+    if (out) fault('it stands out of its card', out);
+  }
   for (const target of document.querySelectorAll('button, .button, nav a, select, input:not([type=radio]):not([type=checkbox])')) {
     const box = target.getBoundingClientRect();
     if (seen(target) && (box.height < 24 || box.width < 24)) fault(`a target of ${Math.round(box.width)} by ${Math.round(box.height)} px`, target);

@@ -32,6 +32,11 @@ with open(os.path.join(os.path.dirname(__file__), 'audit.js'), encoding='utf-8')
     AUDIT = file.read()
 
 
+# axe-core (tests/web/axe), which the page itself never has.
+with open(os.path.join(os.path.dirname(__file__), 'axe/axe.min.js'), encoding='utf-8') as file:
+    AXE = file.read()
+
+
 def client():
     """The program dpnmf with the flags of its server and certificate."""
     return [os.environ['DPNMF_WEB_PROGRAM'], '--server', os.environ['DPNMF_WEB_SERVER'],
@@ -77,6 +82,7 @@ def browser():
     for flag in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars',
                  '--disable-component-update', '--no-first-run', '--user-data-dir=' + WORK + '/chromium'):
         options.add_argument(flag)
+    options.add_experimental_option('prefs', {'download.default_directory': WORK + '/saved'})
     options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
     return webdriver.Chrome(service=Service('/usr/bin/chromedriver'), options=options)
 
@@ -300,22 +306,41 @@ def check(truth, what):
         raise AssertionError(what)
 
 
-def looked_at(name):
-    """Measures the view, at both widths and in both schemes; its picture if wanted."""
-    faults = []
+def violations():
+    """What axe-core finds in the page that is shown."""
+    if not js('return Boolean(window.axe)'):
+        js(AXE)
+    passed, found = driver.execute_async_script('''
+        const done = arguments[0];
+        axe.run(document, {resultTypes: ['violations']}).then(
+          ({passes, violations}) => done([passes.length, violations.map(({id, nodes}) =>
+            `${id}: ` + nodes.slice(0, 3).map((node) => node.html.slice(0, 150) + ' ' + (node.any[0] || node.all[0] || node.none[0])?.message).join('; '))]),
+          (error) => done([0, [String(error)]]));''')
+    return found + ([f'axe-core checked {passed} rules'] if passed < 10 else [])
+
+
+def widths_and_schemes():
+    """Shows the page in each of them, one after the other."""
     for width in (1280, 400):
         for scheme in ('light', 'dark'):
             emulate(width, scheme)
-            faults += [f'{name} {width} {scheme}: {fault}' for fault in js(AUDIT + '; return audit();')]
-            if (name, width, scheme) not in PICTURES:
-                continue
-            if WORK in js('return document.body.innerText'):
-                faults.append(f'{name} {width} {scheme}: the picture would show a path of this machine')
-            if IMAGES:
-                high = js('return Math.min(2400, document.documentElement.scrollHeight)')
-                emulate(width, scheme, max(700, high))
-                driver.save_screenshot(f'{IMAGES}/web_{name}_{width}.png')
+            yield width, scheme
     emulate(1280, 'light')
+
+
+def looked_at(name):
+    """Measures the view, at both widths and in both schemes; its picture if wanted."""
+    faults = []
+    for width, scheme in widths_and_schemes():
+        faults += [f'{name} {width} {scheme}: {fault}' for fault in js(AUDIT + '; return audit();') + violations()]
+        if (name, width, scheme) not in PICTURES:
+            continue
+        if WORK in js('return document.body.innerText'):
+            faults.append(f'{name} {width} {scheme}: the picture would show a path of this machine')
+        if IMAGES:
+            high = js('return Math.min(2400, document.documentElement.scrollHeight)')
+            emulate(width, scheme, max(700, high))
+            driver.save_screenshot(f'{IMAGES}/web_{name}_{width}.png')
     check(not faults, '\n  '.join([f'{len(faults)} faults'] + faults[:12]))
 
 
@@ -386,20 +411,51 @@ def the_key_stays_in_its_tab(page):
 
 @contextlib.contextmanager
 def exchanged(path, status, reply):
-    """Calls to `path` get `reply` in the place of the program's; window.sent has their bodies."""
+    """Calls to `path` get `reply` in the place of the program's, the last that was given; window.sent has their bodies."""
     js('''window.realFetch = window.realFetch || window.fetch;
+          window.exchanges = window.exchanges || [];
+          window.exchanges.push(arguments);
           window.sent = [];
-          const [path, status, reply] = arguments;
           window.fetch = (url, options) => {
-            if (!String(url).startsWith(path)) return window.realFetch(url, options);
+            const found = window.exchanges.findLast(([path]) => String(url).startsWith(path));
+            if (!found) return window.realFetch(url, options);
             window.sent.push(options.body);
-            return Promise.resolve(new Response(reply, {status}));
+            return Promise.resolve(new Response(found[2], {status: found[1]}));
           };''',
        path, status, reply if isinstance(reply, str) else json.dumps(reply))
     try:
         yield
     finally:
-        js('window.fetch = window.realFetch')
+        js('window.exchanges.pop(); if (!window.exchanges.length) window.fetch = window.realFetch')
+
+
+LONG = 'of-the-department-of-very-long-names-and-of-all-other-matters-that-are-counted'
+
+
+def long_name(start):
+    """80 characters."""
+    return f'{start}-{LONG}'[:80]
+
+
+def unbroken():
+    """Ids and dates stand on one line, and nothing is cut off."""
+    broken = js('''return [...document.querySelectorAll('main time, main code.nowrap, main .top-name, main td > div')].filter((one) =>
+        one.matches('time, code') ? one.getClientRects().length > 1 : one.scrollWidth > one.clientWidth + 1).map((one) => one.outerHTML.slice(0, 200))''')
+    check(not broken, f'broken or cut off: {broken[:3]}')
+
+
+def found_in_pages(what, rows, search, found):
+    """The list of so many rows is in pages of 25, and `search` finds `found` of them."""
+    until(lambda: f'1 to 25 of {rows:,} {what};' in text_of(), f'the first {what}')
+    js("[...document.querySelectorAll('.view button')].find((one) => one.textContent.startsWith('Next')).click()")
+    until(lambda: f'26 to 50 of {rows:,} {what};' in text_of(), f'the next {what}')
+    box = one('.view input[type=search]')
+    box.send_keys(search)
+    until(lambda: f', of {rows:,} in all' in text_of(), 'what was found')
+    count = js("return document.querySelectorAll('.view tbody tr').length")
+    check(count == found, f'"{search}" finds {count} {what} and not {found}')
+    box.clear()
+    box.send_keys(Keys.SPACE)
 
 
 def reached_by_tab(count):

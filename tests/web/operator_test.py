@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import browsing
-from browsing import WORK, check, client, exchanged, go, js, looked_at, press, seen, shown, text_of, until
+from browsing import WORK, check, client, exchanged, found_in_pages, go, js, long_name, looked_at, one, press, seen, shown, text_of, until
 
 # The page shows its --data-dir, and pictures show no path of this machine.
 os.chdir(WORK)
@@ -81,7 +81,7 @@ def test_budgets_are_shown():
     shown('Spent epsilon', '[aria-label="Population writers"]')
     shown('digits 64 1,797', '[aria-label="Population writers"]')
     shown('Guarantee: epsilon 4', '[aria-label="Population patients"]')
-    check(len(seen('.gauge-bar')) == 4, 'a gauge is missing')
+    check(len(seen('.gauge-bar')) == 5, 'a gauge is missing')
     looked_at('operator_budgets')
 
 
@@ -139,7 +139,8 @@ def test_a_list_that_cannot_be_read_is_said():
 def test_the_ledger_is_shown():
     go('#/ledger')
     rows = status()['ledger']
-    until(lambda: len(seen('tbody tr')) == len(rows['rows']), 'the rows')
+    until(lambda: len(seen('tbody tr')) == min(25, len(rows['rows'])), 'the rows')
+    shown(f"{len(rows['rows'])} rows; the latest first")
     check(rows['row_count'] >= len(rows['rows']) > 5, 'rows are missing')
     shown('charge', 'table')
     looked_at('operator_ledger')
@@ -162,10 +163,60 @@ def test_the_checks_are_made_when_asked_for():
 
 def test_a_row_that_comes_appears():
     go('#/ledger')
-    before = len(seen('tbody tr'))
+    newest = "return document.querySelector('tbody td').innerText"
+    before = int(js(newest))
     subprocess.run([*client(), 'train', '--dataset', 'biopsies', '--rank', '2', '--epsilon', '0.1', '--wait'],
                    check=True, capture_output=True)
-    until(lambda: len(seen('tbody tr')) >= min(200, before + 3) and 'close' in text_of('tbody tr'), 'the rows of the run')
+    until(lambda: int(js(newest)) >= before + 3 and 'close' in text_of('tbody tr'), 'the rows of the run')
+
+
+def test_many_rows_are_searched_filtered_and_in_pages():
+    answer = status()
+    run, row = 'f' * 31, answer['ledger']['rows'][0]
+    answer['populations'] = [{**answer['populations'][0], 'name': long_name(f'group{n:02}')} for n in range(60)]
+    answer['datasets'] = [{**answer['datasets'][0], 'name': long_name(f'set{n:02}'), 'population': long_name(f'group{n:02}')} for n in range(60)]
+    answer['runs']['open'] = [
+        {'run_id': f'{n:012x}' + '0' * 20, 'identity': long_name(f'dns:analyst{n % 60:02}'), 'population': long_name('group01'), 'dataset': long_name('set01'),
+         'mechanism': 'statistics', 'rounds': 3000, 'charged_rounds': n, 'opened': answer['started'] + n, 'charged': {'value': 0.1}, 'reserved': {'value': 0.2}}
+        for n in range(200)]
+    answer['identities']['list'] = [{**answer['identities']['list'][0], 'identity': long_name(f'dns:analyst{n:02}'), 'all_datasets': False,
+                                     'datasets': [long_name('set01'), long_name('set02')]} for n in range(60)]
+    answer['ledger'] = {'row_count': 5000, 'rows': [
+        {**row, 'sequence': 5000 - n, 'kind': 'charge' if n % 2 else 'population', 'population': long_name(f'group{n % 60:02}'), 'identity': long_name('dns:a'),
+         'cost': {'value': 0.25}, 'run_id': run + 'f', 'round': n} for n in range(200)]}
+    answer['audit'] = [
+        {'event': 'round-released', 'time': '2026-11-26T23:50:17.578Z', 'identity': long_name('dns:a'), 'mu_squared': str(2 ** 58), 'run': run + 'f', 'round': n,
+         'row': 'ab' * 32} if n % 2 else {'event': 'call', 'method': 'ListDatasets', 'time': '2026-11-26T23:50:17.578Z', 'identity': 'dns:a', 'result': 'ok'}
+        for n in range(400)]
+    with exchanged('/api/status', 200, answer):
+        go('#/budgets')
+        shown('1 to 25 of 60 populations; by name')
+        looked_at('many_budgets')
+        go('#/runs')
+        found_in_pages('open runs', 200, 'analyst07', 4)
+        looked_at('many_open_runs')
+        go('#/peers')
+        shown('1 to 10 of 60 identities')
+        looked_at('many_peers')
+        go('#/ledger')
+        found_in_pages('rows', 200, 'charge group01', 4)
+        check('cap 0.25 mu²' in text_of('table') and 'charged 0.25 mu²' in text_of('table'), 'a cap looks like a charge: ' + text_of('table')[:300])
+        looked_at('many_rows')
+        go('#/audit')
+        shown('1 to 25 of 200 entries, of 400 in all; the latest first.')
+        shown('charged 0.25 mu²', 'table')
+        check('ListDatasets' not in text_of('table'), 'calls hide the events')
+        js("const s = document.querySelector('.view select'); s.value = '=call'; s.dispatchEvent(new Event('change'))")
+        shown('ListDatasets', 'table')
+        looked_at('many_entries')
+        # What is typed stays, and the focus with it, when something changes.
+        box = one('.view input[type=search]')
+        box.send_keys('listdata')
+        answer['ledger']['row_count'] = 5001
+        answer['audit'].insert(0, {**answer['audit'][0], 'identity': 'dns:the-latest'})
+        with exchanged('/api/status', 200, answer):
+            until(lambda: 'dns:the-latest' in text_of('table'), 'the latest entry')
+            check(box.get_attribute('value') == 'listdata' and js('return document.activeElement.type') == 'search', 'the search is lost')
 
 
 def test_the_keyboard_reaches_every_view():

@@ -7,8 +7,8 @@ import signal
 import subprocess
 
 import browsing
-from browsing import (WORK, Keys, check, client, exchanged, go, js, looked_at, nothing_from_elsewhere, one, press,
-                      reached_by_tab, seen, shown, text_of, until)
+from browsing import (WORK, Keys, check, client, exchanged, found_in_pages, go, js, long_name, looked_at, nothing_from_elsewhere, one,
+                      press, reached_by_tab, seen, shown, text_of, unbroken, until)
 
 
 def planned(dataset, rank, epsilon, mechanism='auto', rounds=''):
@@ -216,6 +216,7 @@ def test_parts_have_error_bars():
     until(lambda: 'shown' in text_of('#errors') or seen('#parts .problem'), 'the standard errors')
     check(not seen('#parts .problem'), text_of('#parts'))
     check(re.search(r'\d\.\d\d ± \d\.\d\d', text_of('#parts')), 'no error in the list: ' + text_of('#parts')[:300])
+    shown('known only of completed runs that released second moments', '#reliance')
     looked_at('parts')
     one('[value=bars]').send_keys(Keys.SPACE)
     until(lambda: len(seen('canvas.bars')) == 2, 'the bars')
@@ -231,6 +232,24 @@ def test_squares_are_pictures():
         return [c.width, c.height, new Set(Array.from({length: 64}, (_, i) => d[4 * i])).size];''')
     check(inked[:2] == [8, 8] and inked[2] > 8, f'the picture is {inked}')
     looked_at('run')
+
+
+def saved(name):
+    """The bytes of a file that the page has given."""
+    until(lambda: os.path.exists(f'{WORK}/saved/{name}'), 'the file ' + name)
+    with open(f'{WORK}/saved/{name}', 'rb') as file:
+        return file.read()
+
+
+def test_a_picture_of_all_parts_is_saved():
+    press('#save-picture')
+    png = saved(f"parts-{runs['digits'][:12]}.png")
+    check(png[:8] == b'\x89PNG\r\n\x1a\n' and int.from_bytes(png[16:20], 'big') > 800, f'the file begins with {png[:24]}')
+
+
+def test_a_run_of_many_rounds_shows_its_change():
+    until(lambda: seen('[aria-label=Progress] canvas'), 'the curve')
+    shown('Change of W in the last round', '[aria-label=Progress]')
 
 
 def test_pictures_are_transposed_and_this_is_remembered():
@@ -316,9 +335,27 @@ def test_two_runs_are_compared():
     looked_at('budgets')
 
 
+def test_what_a_run_gives_is_saved():
+    go('#/run/' + runs['paid'])
+    until(lambda: seen('#save-parts') and one('#save-parts').is_displayed(), 'what is known of the parts')
+    shown('explains', '#parts')
+    shown('reliability', '#parts')
+    check('Change of W' not in text_of() and not seen('[aria-label=Progress] canvas'), 'two rounds are drawn as a curve')
+    subprocess.run([*client(), 'model', runs['paid'], '--output', WORK + '/W.csv', '--parts', WORK + '/parts.csv'], check=True, capture_output=True)
+    press('#save-w')
+    press('#save-parts')
+    with open(WORK + '/W.csv', 'rb') as file:
+        check(saved(f"W-{runs['paid'][:12]}.csv") == file.read(), 'W.csv is not that of the program')
+    with open(WORK + '/parts.csv', encoding='ascii') as file:
+        theirs = [[float(x) for x in line.split(',')] for line in file.read().split()[1:]]
+    ours = saved(f"parts-{runs['paid'][:12]}.csv").decode().split()
+    check(ours[0] == 'part,explained,reliability,noise' and [[float(x) for x in line.split(',')] for line in ours[1:]] == theirs,
+          f'parts.csv is {ours}, and should be {theirs}')
+
+
 def test_the_ledgers_agree_and_receipts_are_good():
     go('#/ledger?dataset=biopsies')
-    shown('The mirror and the ledger of record agree', '#agreement')
+    shown('The curator’s ledger and our copy agree', '#agreement')
     shown('5 receipts; each is signed', '#signatures')
     looked_at('ledger')
     cookie, key = session()
@@ -430,6 +467,26 @@ def test_what_has_gone_by_is_not_the_state_of_a_run():
         check(one('.view').get_attribute('data-state') == 'completed' and not seen('#cancel'), 'the run goes on again')
 
 
+def test_a_run_that_is_not_there_is_called_so():
+    for id in ('0' * 31 + 'e', 'nonsense'):
+        go('#/run/' + id)
+        check(text_of('h1') == 'No such run', 'the heading is ' + text_of('h1'))
+    looked_at('no_run')
+
+
+def test_an_outage_that_is_over_is_not_told():
+    def events(*states):
+        told = {'RUN_STATE_WAITING': 'The curator cannot be reached.', 'RUN_STATE_RUNNING': ''}
+        return ''.join('data: ' + json.dumps({'event': {'cursor': str(i), 'state': state, 'round': 1, 'rounds': 3, 'message': told[state]}}) + '\n\n'
+                       for i, state in enumerate(states, 1))
+    for states, is_told in ((('RUN_STATE_RUNNING', 'RUN_STATE_WAITING'), True), (('RUN_STATE_WAITING', 'RUN_STATE_RUNNING'), False)):
+        go('#/runs')
+        with exchanged('/api/watch', 200, events(*states)):
+            go('#/run/' + runs['first'])
+            shown('1 of 3', '#rounds')
+            check(('cannot be reached' in text_of('.events')) == is_told, f'after {states} it says {text_of(".events")}')
+
+
 def test_what_a_quota_refuses_is_asked_again():
     busy = {'error': {'code': 'too-many-calls', 'kind': 'UNAVAILABLE', 'message': 'This identity has 256 open calls.'}}
     go('#/runs')
@@ -490,10 +547,10 @@ def test_the_choice_of_the_rank_is_shown():
 
 def test_a_void_guarantee_is_marked():
     cookie, key = session()
-    _, text = page.ask('/api/overview', Cookie=cookie, X_Dpnmf_Key=key)
-    overview = json.loads(text)
-    overview['budgets']['writers']['reply']['guarantee']['void_since'] = '1790000000'
-    with exchanged('/api/overview', 200, overview):
+    _, text = page.ask('/api/budget?dataset=digits', Cookie=cookie, X_Dpnmf_Key=key)
+    budget = json.loads(text)
+    budget['reply']['guarantee']['void_since'] = '1790000000'
+    with exchanged('/api/budget?dataset=digits', 200, budget):
         go('#/data')
         shown('Guarantee void since', '[aria-label="Population writers"]')
         check('void' not in text_of('[aria-label="Population patients"]'), 'the mark is on the wrong population')
@@ -501,7 +558,7 @@ def test_a_void_guarantee_is_marked():
 
 
 def test_nothing_on_offer_is_said():
-    with exchanged('/api/overview', 200, {'datasets': {'datasets': []}, 'budgets': {}}):
+    with exchanged('/api/datasets', 200, {'datasets': []}):
         go('#/plan')
         shown('No data set')
         go('#/data')
@@ -510,6 +567,67 @@ def test_nothing_on_offer_is_said():
         go('#/runs')
         shown('No run yet')
         looked_at('empty')
+
+
+# ---- Many, with long names
+
+
+def test_many_runs_are_searched_filtered_and_in_pages():
+    cookie, key = session()
+    listed = json.loads(page.ask('/api/runs', Cookie=cookie, X_Dpnmf_Key=key)[1])['runs']
+    paid = json.dumps(next(run for run in listed if run['run_id'] == runs['paid']))
+    many = [json.loads(paid) for _ in range(200)]
+    for number, run in enumerate(many):
+        run['run_id'] = f'{number:012x}' + '0' * 20
+        run['specification']['parameters']['dataset'] = long_name(f'set{number % 60:02}')
+        run['state'] = 'RUN_STATE_FAILED' if number % 10 == 0 else 'RUN_STATE_COMPLETED'
+    with exchanged('/api/runs', 200, {'runs': many}):
+        go('#/runs')
+        found_in_pages('runs', 200, 'set07 COMPLETED', 4)
+        unbroken()
+        js("const s = document.querySelector('.view select'); s.value = '=failed'; s.dispatchEvent(new Event('change'))")
+        shown('20 runs, of 200 in all')
+        check(js("return [...document.querySelectorAll('td .chip')].every((one) => one.innerText.includes('failed'))"), 'the filter keeps others')
+        js("const s = document.querySelector('.view select'); s.value = ''; s.dispatchEvent(new Event('change'))")
+        looked_at('many_runs')
+        go('#/compare')
+        looked_at('many_compare')
+
+
+def test_many_data_sets_are_searched_and_in_pages():
+    cookie, key = session()
+    one_set = page.ask('/api/datasets', Cookie=cookie, X_Dpnmf_Key=key)[1]
+    budget = page.ask('/api/budget?dataset=digits', Cookie=cookie, X_Dpnmf_Key=key)[1]
+    many = [json.loads(one_set)['datasets'][0] for _ in range(60)]
+    for number, dataset in enumerate(many):
+        dataset['name'], dataset['population'] = long_name(f'set{number:02}'), long_name(f'group{max(4, number):02}')
+    with exchanged('/api/datasets', 200, {'datasets': many}), exchanged('/api/budget', 200, budget):
+        go('#/data')
+        found_in_pages('data sets', 60, 'group04', 5)
+        shown('Largest next run')
+        unbroken()
+        looked_at('many_data_sets')
+        with exchanged('/api/receipts', 200, {'receipts': []}):
+            go('#/ledger')
+            looked_at('many_ledger')
+    go('#/plan')
+
+
+def test_thousands_of_features_have_reliable_parts_and_are_searched():
+    names = [long_name(f'gene{number:04}') for number in range(5000)]
+    subprocess.run([*client(), 'train', '--dataset', 'wide', '--mechanism', 'moments', '--rank', '2', '--epsilon', '8', '--wait'], check=True, capture_output=True)
+    listed = subprocess.run([*client(), 'runs', '--search', 'wide', '--format', 'json'], check=True, capture_output=True).stdout
+    go('#/run/' + json.loads(listed)['runs'][0]['run_id'])
+    until(lambda: len(seen('.part')) == 2, 'the parts')
+    shown('this takes a minute or more', '#reliance')
+    check(text_of('.top-name') in names, 'a name is cut: ' + text_of('.top-name'))
+    unbroken()
+    until(lambda: 'reliability' in text_of('.part figcaption'), 'the reliability')
+    looked_at('wide_parts')
+    one('[value=features]').send_keys(Keys.SPACE)
+    found_in_pages('features', 5000, 'gene4711', 1)
+    unbroken()
+    looked_at('wide_features')
 
 
 # ---- The whole

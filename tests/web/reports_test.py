@@ -45,6 +45,20 @@ def opened(name, plots):
     check(js('return document.documentElement.dataset.drawn') == 'yes', f'{name}: it is not drawn')
     text = js('for (const folded of document.querySelectorAll("details")) folded.open = true; return document.body.innerText')
     check(not re.search(r'\b(undefined|NaN|Infinity)\b|\[object', text), f'{name}: it says {text}')
+    faults = []
+    for width, scheme in browsing.widths_and_schemes():
+        cut = js('''return [document.documentElement, ...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)
+            .map((one) => one.innerText.slice(0, 60))''')
+        dark = js("return getComputedStyle(document.documentElement).backgroundColor") != 'rgb(255, 255, 255)'
+        faults += [f'{name} {width} {scheme}: {fault}' for fault in [*browsing.violations(), *(['it is cut: ' + str(cut)] if cut else []),
+                                                                      *([] if dark == (scheme == 'dark') else ['it is not ' + scheme])]]
+        inked = js('''const ink = getComputedStyle(document.documentElement).getPropertyValue('--ink').match(/[0-9a-f]{2}/g).map((pair) => parseInt(pair, 16));
+            return [...document.querySelectorAll('.uplot canvas')].map((canvas) => {
+              const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+              return [...pixels.keys()].filter((i) => i % 4 === 0 && ink.every((one, k) => pixels[i + k] === one)).length;
+            })''')
+        faults += [f'{name} {width} {scheme}: {count} pixels of a plot have the ink of its letters' for count in inked if count < 20]
+    check(not faults, '\n  '.join(faults[:8]))
     drawn = js('return document.querySelectorAll(".uplot canvas").length')
     check(drawn >= plots, f'{name}: it has {drawn} plots')
     alike = js('''return [...document.querySelectorAll('.legend')].filter((legend) => {

@@ -8,7 +8,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build images=
 while [ $# -gt 0 ]; do
   case $1 in
-    --images) images=$2; shift 2 ;;
+    --images) images=$(cd "$2" && pwd) || exit; shift 2 ;;  # the tests go elsewhere
     *) build=$(cd "$1" && pwd); shift ;;
   esac
 done
@@ -45,8 +45,15 @@ imported --name classes --population labelled --input "$work/visits.csv" --users
   --classes yes,no --normalise none --column-bound 20 --range 1,10 --integers --epsilon 16 --delta 1e-5
 imported --name films --population members --ratings "$top/examples/ratings/ratings.csv.gz" \
   --items "$top/examples/ratings/items.txt" --rating-range 1,5 --users-count 600 --epsilon 8 --delta 1e-5
+# Many features with long names: 80 characters.
+long=-of-the-department-of-very-long-names-and-of-all-other-matters-that-are-counted
+awk -v long=$long 'BEGIN { for (d = 0; d < 5000; ++d) print substr(sprintf("gene%04d", d) long, 1, 80) }' >"$work/genes.txt"
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate integer general"; print 5000, 400, 400 * 250;
+  for (n = 1; n <= 400; ++n) for (i = 0; i < 250; ++i) print 1 + (n % 2) * 2500 + i * 10, n, 1 + (n * 7 + i) % 5 }' >"$work/wide.mtx"
+imported --name wide --population genes --input "$work/wide.mtx" --users columns --features "$work/genes.txt" --epsilon 16 --delta 1e-5
 start_curator || fail "curator"
 start_analyst || fail "analyst"
+mkdir "$work/saved"
 printf '%s\n' "$analyst_pid" >"$work/analyst.pid"
 printf '%s\n' "$curator_pid" >"$work/curator.pid"
 

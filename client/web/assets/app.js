@@ -12,6 +12,7 @@ begin({
   views: {data: dataView, plan: planView, runs: runsView, run: runView, compare: compareView, ledger: ledgerView},
   under: {run: 'runs'},
   server: 'The analyst’s server',
+  titles: {'run-unknown': 'No such run', 'run-id-malformed': 'No such run'},
   waiting: 'The page tries again every few seconds. Runs go on without it.',
   footer: (facts) => `dpnmf ${facts.version} · analyst ${facts.server} · this machine only`,
 });

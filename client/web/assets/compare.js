@@ -47,7 +47,7 @@ export async function compareView({holder, heading, words, signal, facts}) {
       fill(result, h('section', {class: 'card', 'aria-label': 'Pairs'},
         h('div', {class: 'readout figure'}, h('p', {class: 'big'}, report.mean_cosine.toFixed(3)), h('p', {}, 'mean cosine of the pairs')),
         h('p', {class: 'note'}, 'Parts that two runs with fresh noise both find, with a cosine above .8, can be relied on. Two fits of one release share its noise and prove less.'),
-        table('Pairs of parts, the most alike first', [
+        table({text: 'The most alike first', seen: true}, [
           {title: 'First run', of: (pair) => partCell(left, pair.first - 1, width, down[0])},
           {title: 'Second run', of: (pair) => partCell(right, pair.second - 1, width, down[1])},
           {title: 'Cosine', of: (pair) => cosineCell(pair.cosine)},

@@ -40,10 +40,10 @@ function cost({reply, reading}) {
   return [
     gauge({...reply.position, cap: reply.position.cap}, {...reading}, accepted ? reply.plan.cost.value : 0),
     factList([
-      ['Price of this run, if every round is charged', `epsilon ${reading.price} at delta ${upward(parameters.delta)}`],
+      ['Cost of this run, at most', `epsilon ${reading.price} at delta ${upward(parameters.delta)}`],
       ['Largest run now', `epsilon ${reading.largest_run}`],
-      ['Total after it, a reading', `epsilon ${reading.total_after}`],
-      ['Guarantee, the cap’s', unbroken(reading.guarantee)],
+      ['Spent after it, at most', `epsilon ${reading.total_after}`],
+      ['Guarantee of the cap', unbroken(reading.guarantee)],
       Number(reply.learning?.memory_bytes) > 0 ? ['Learning at the analyst',
         `${duration(reply.learning.seconds)}, up to ${whole(Math.ceil(reply.learning.memory_bytes / 2 ** 20))} MiB`] : null,
       ['Mechanism', `${parameters.mechanism}, ${plural(parameters.rounds, 'round')}`],
@@ -56,7 +56,7 @@ const commandOf = (form, verb) => `dpnmf ${verb} --dataset ${form.dataset}` + (f
   (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.hopeless ? ' --hopeless' : '');
 
 export async function planView({holder, heading, signal, query, facts, persist}) {
-  const {datasets: {datasets}} = await calls.get('/api/overview', {}, signal);
+  const {datasets} = await calls.get('/api/datasets', {}, signal);
   if (datasets.length === 0)
     return fill(holder, heading('Plan a run'),
       empty('No data set', 'The curator offers no data set to this analyst, so there is nothing to plan.'));

@@ -2,10 +2,12 @@
 import * as calls from './calls.js';
 import * as models from './models.js';
 import {command, confirm, empty, enforced, facts as factList, field, fill, h, hasEnded, moment, percent, plural, problem, say,
-  short, shortId, stateChip, stateName, table, upward, voidMark} from './dom.js';
-import {bars, imageWidth, picture, plot, progress, runsDown, top} from './draw.js';
+  listing, save, short, shortId, stateChip, stateName, table, upward, voidMark} from './dom.js';
+import {bars, imageWidth, largest, nameOf, partOf, picture, plot, progress, runsDown, sheet, top} from './draw.js';
 
 const MOST_BARS = 1024;
+// Changes of W from few rounds, each by another release, tell nothing.
+const LEAST_ROUNDS = 4;
 
 // ---- While it runs
 
@@ -16,7 +18,8 @@ function liveSection(run) {
   const spent = h('strong', {id: 'spent'});
   const change = h('strong', {});
   const last = h('strong', {});
-  const chart = h('div', {class: rounds > 1 ? 'chart' : ''});  // has its height before it is drawn
+  const curved = rounds >= LEAST_ROUNDS;
+  const chart = h('div', {class: curved ? 'chart' : ''});  // has its height before it is drawn
   const messages = h('ol', {class: 'events', 'aria-label': 'Messages'});
   const points = [];
   const showSpent = (epsilons) => {
@@ -27,13 +30,13 @@ function liveSection(run) {
   const node = h('section', {class: 'card', 'aria-label': 'Progress'},
     h('div', {class: 'live'}, bar,
       h('p', {}, h('span', {class: 'soft'}, 'Rounds'), count),
-      h('p', {}, h('span', {class: 'soft'}, 'Spent, a reading'), spent),
-      rounds > 1 ? h('p', {}, h('span', {class: 'soft'}, 'Change of W in the last round'), change) : null,
-      h('p', {}, h('span', {class: 'soft'}, 'Seconds of the last round'), last)),
+      h('p', {}, h('span', {class: 'soft'}, 'Spent so far'), spent),
+      curved ? h('p', {}, h('span', {class: 'soft'}, 'Change of W in the last round'), change) : null,
+      h('p', {}, h('span', {class: 'soft'}, 'Last round'), last)),
     chart, messages);
   let drawn = 0;
   const drawChart = () => {
-    if (points.length < 2 || drawn === points.length) return;
+    if (points.length < LEAST_ROUNDS || drawn === points.length) return;
     drawn = points.length;
     fill(chart, plot({title: 'Change of W', height: 170, x: 'round', y: 'relative',
       summary: `Relative change of W from round to round: ${short(points[0][1])} in round ${points[0][0]}, ${short(points.at(-1)[1])} in round ${points.at(-1)[0]}.`,
@@ -42,6 +45,7 @@ function liveSection(run) {
   fill(change, '–');
   fill(last, '–');
   let later = null;
+  let passing = null;  // of an outage: until the next event
   return {node, learning(share) {
     bar.removeAttribute('value');
     fill(last, `fitting ${Math.floor(100 * share)} %`);
@@ -53,7 +57,10 @@ function liveSection(run) {
     if (event.spent) showSpent(event.spent);
     if (event.relative_change > 0) fill(change, percentOf(event.relative_change));
     if (event.round_seconds > 0) fill(last, short(event.round_seconds) + ' s');
-    if (event.message) messages.append(h('li', {}, event.message));
+    if (passing) passing.remove();
+    const line = event.message ? h('li', {}, event.message) : null;
+    if (line) messages.append(line);
+    passing = stateName(event.state) === 'waiting' ? line : null;
     later = later || setTimeout(() => { later = null; drawChart(); }, 250);
   }};
 }
@@ -69,6 +76,7 @@ function partsSection(now, facts, signal, persist) {
   const grid = h('div', {class: 'parts'});
   const trouble = h('div', {});
   const sentence = h('p', {class: 'note'});
+  const reliance = h('p', {class: 'note', id: 'reliance', role: 'status'});
   let model = null;
   let known = null;  // PartFacts by part
   let view = null;
@@ -78,14 +86,31 @@ function partsSection(now, facts, signal, persist) {
     const part = known && known[k];
     return h('figcaption', {}, h('strong', {}, `Part ${k + 1}`),
       part ? h('span', {class: 'soft'}, `explains ${percent(part.explained)}, reliability ${part.reliability.toFixed(2)}`) : null,
-      part && part.noise ? h('span', {class: 'noise-mark'}, 'take it for noise') : null);
+      part && part.noise ? h('span', {class: 'noise-mark'}, 'probably noise') : null);
   };
   const {dataset} = run.specification.parameters;
+  const features = listing({
+    what: 'features', caption: 'Features', order: 'in the order of the data set',
+    columns: [
+      {title: 'Number', number: true, of: (row) => row + 1},
+      {title: 'Feature', of: (row) => model.names.length ? nameOf(model, row) : 'without a name'},
+      {title: 'Most in', of: (row) => mostOf(row) ? `Part ${mostOf(row)[0] + 1}` : 'no part'},
+      {title: 'Entry', number: true, of: (row) => (mostOf(row)?.[1] ?? 0).toFixed(2)}]});
+  let peaks = [];
+  const mostOf = (row) => Array.from({length: model.columns}, (_, k) => [k, peaks[k] ? partOf(model, k)[row] / peaks[k] : 0])
+    .reduce((best, one) => one[1] > (best?.[1] ?? 0) ? one : best, null);
   const of = {pictures: (k) => picture(model, k, imageWidth(model, facts.image_width), runsDown(facts, dataset)), bars: (k) => bars(model, k), top: (k) => top(model, k)};
   const draw = () => {
     grid.className = 'parts ' + view;
     turn.hidden = view !== 'pictures';
+    savePicture.hidden = !['pictures', 'bars'].includes(view);
+    saveParts.hidden = !known;
     turn.setAttribute('aria-pressed', String(runsDown(facts, dataset)));
+    if (view === 'features') {
+      fill(sentence, 'The part in which the entry of a feature is largest, relative to the largest entry of that part.');
+      fill(grid, features.node);
+      return features.show(Array.from({length: model.rows}, (_, row) => row));
+    }
     fill(grid, Array.from({length: model.columns}, (_, k) =>
       h('figure', {class: known && known[k]?.noise ? 'part noise' : 'part', 'data-part': k + 1}, of[view](k), captionOf(k))));
     fill(sentence, view === 'pictures' ? 'Blank is 0; full ink is the largest entry of that part.'
@@ -104,6 +129,15 @@ function partsSection(now, facts, signal, persist) {
         fill(trouble, problem(error));
       }
     }}, 'Transpose');
+  const file = (kind, type) => `${kind}-${shortId(run.run_id)}.${type}`;
+  const saving = (id, label, work) => h('button', {class: 'plain', id, onclick: async () => {
+    fill(trouble);
+    await Promise.resolve().then(work).catch((error) => fill(trouble, problem(error)));
+  }}, label);
+  const saveW = saving('save-w', 'Save W.csv', async () => save(file('W', 'csv'), await calls.text('/api/model.csv', {run: run.run_id})));
+  const saveParts = saving('save-parts', 'Save parts.csv', () => save(file('parts', 'csv'), ['part,explained,reliability,noise',
+    ...known.map((part, k) => [k + 1, part.explained, part.reliability, part.noise ? 1 : 0].join(','))].join('\n') + '\n'));
+  const savePicture = saving('save-picture', 'Save picture.png', async () => save(file('parts', 'png'), await sheet([...grid.querySelectorAll('canvas')])));
   const choices = h('fieldset', {class: 'choice'}, h('legend', {class: 'unseen'}, 'Show parts as'));
   const errors = h('button', {class: 'plain', id: 'errors', onclick: async () => {
     const mine = model;
@@ -143,28 +177,36 @@ function partsSection(now, facts, signal, persist) {
       return;
     }
     model = fetched;
+    peaks = Array.from({length: model.columns}, (_, k) => partOf(model, k)[largest(partOf(model, k), 1)[0]]);
     known = null;
+    fill(reliance);
     fill(trouble);
     fill(errors, 'Add error bars');
     errors.disabled = false;
     const width = imageWidth(model, facts.image_width);
-    const views = [width ? ['pictures', 'Pictures'] : null, model.rows <= MOST_BARS ? ['bars', 'Bars'] : null, ['top', 'Top features']].filter(Boolean);
+    const views = [width ? ['pictures', 'Pictures'] : null, model.rows <= MOST_BARS ? ['bars', 'Bars'] : null, ['top', 'Top features'], ['features', 'All features']].filter(Boolean);
     view = views.some(([name]) => name === view) ? view : model.names.length && !width ? 'top' : views[0][0];
     fill(choices, h('legend', {class: 'unseen'}, 'Show parts as'), views.map(([name, label]) => h('label', {},
       h('input', {type: 'radio', name: 'parts-view', value: name, checked: name === view, onchange: () => { view = name; draw(); }}),
       h('span', {}, label))));
     fill(holder, h('div', {class: 'card-head'}, h('h2', {}, `Parts after ${plural(model.rounds_done, 'round')}`),
       h('div', {class: 'actions'}, choices, turn, hasEnded(now().state) ? errors : null)),
-    trouble, sentence, grid, command(`dpnmf model ${shortId(run.run_id)} --output W.npy`));
+    trouble, reliance, sentence, grid, h('div', {class: 'actions'}, saveW, saveParts, savePicture), command(`dpnmf model ${shortId(run.run_id)} --output W.npy`));
     draw();
     holder.dataset.columns = String(model.columns);
     if (!hasEnded(now().state)) return;
+    fill(reliance, 'The server computes how reliable each part is' +
+      (model.rows > MOST_BARS ? '; with so many features this takes a minute or more.' : ' …'));
     persist(async () => {
       const parts = await models.partFacts(run.run_id, signal);
       if (mine !== loads) return;
       known = parts;
+      fill(reliance, known ? 'Reliability: the cosine to be expected with the part of another draw of the noise; below 0.80 a part is probably noise.' : null);
       if (known) draw();
-    }).catch(() => {});  // what is shown does without it
+    }).catch((error) => {
+      if (mine === loads) fill(reliance, error.name === 'AbortError' || error.isUnknownCall ? null
+        : error.code === 'errors-unavailable' ? 'How reliable each part is, is known only of completed runs that released second moments.' : 'How reliable the parts are is not known: ' + error.message);
+    });
   }
   return {node: holder, load};
 }
@@ -200,6 +242,7 @@ function choiceOf(rows, choice, coherences) {
         {label: 'explained, held out', colour: 'reserved', dash: [7, 4], points: rows.map((row) => [row.rank, row.held_out])},
         {label: 'explained', colour: 'free', dash: [2, 4], points: rows.map((row) => [row.rank, row.explained])}],
       marks: choice.rank ? [{x: choice.rank, label: `${choice.rank} advised`, colour: 'accent'}] : []}).figure,
+    h('p', {class: 'note'}, 'The known noise is split in two, and each number of parts is fitted to both halves. A part is stable if both halves find it; held out is the share of the other half that the parts predict.'),
     coherence.plot,
     h('details', {}, h('summary', {}, 'The figures'), table('Ranks compared', [
       {title: 'Parts', number: true, of: (row) => row.rank},
@@ -346,8 +389,9 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
     drawHead();
   };
   const loading = run.rounds_done > 0 || hasEnded(run.state) ? parts.load() : fill(parts.node, h('h2', {}, 'Parts'), empty('No parts yet', 'W comes with the first release.'));
-  const watching = persist(async () => {
+  const watching = persist(async (heard) => {
     for await (const message of calls.events('/api/watch', {run: id, after: cursor}, signal)) {
+      heard();
       const {event, run: after} = message;
       if (event) {
         if (event.learning !== undefined) live.learning(event.learning);

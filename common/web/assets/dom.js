@@ -29,14 +29,14 @@ function cut(value, up, digits = 4) {
   return plain(near);
 }
 // As %g writes it: small numbers with an exponent.
-const plain = (value) => value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
+const plain = (value) => value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential().replace(/-(\d)$/, '-0$1') : String(value);
 export const upward = (value) => cut(Number(value), true);
 export const downward = (value) => cut(Number(value), false);
 export const short = (value, digits = 3) => plain(Number(Number(value).toPrecision(digits)));
 export const whole = (value) => Number(value).toLocaleString('en');
 export const percent = (share) => {
   const value = 100 * share;
-  return (value > 0 && value < 1 ? '< 1' : value < 100 && value > 99 ? '> 99' : Math.round(value)) + ' %';
+  return (value > 0 && value < 1 ? '< 1' : value < 100 && value > 99 ? '> 99' : Math.round(value)) + '\u00a0%';
 };
 export const plural = (count, word) => whole(count) + ' ' + word + (Number(count) === 1 ? '' : 's');
 
@@ -59,6 +59,7 @@ export const unbroken = (sentence) => sentence.split(/(\S*\de-\d\S*)/).map((piec
 // ---- Names of the wire
 
 export const shortId = (id) => id.slice(0, 12);
+export const runCode = (id) => h('code', {class: 'nowrap', title: id}, shortId(id));
 
 const STATES = {
   QUEUED: ['◌', 'queued', 'waits'], RUNNING: ['▶', 'running', 'live'], WAITING: ['‖', 'waiting', 'waits'],
@@ -90,6 +91,95 @@ export function table(caption, columns, rows) {
       h('th', {role: 'columnheader', scope: 'col', class: column.number ? 'number' : ''}, column.title)))),
     h('tbody', {role: 'rowgroup'}, rows.map((row) => h('tr', {role: 'row'}, columns.map((column) =>
       h('td', {role: 'cell', 'data-title': column.title, class: column.number ? 'number' : ''}, h('div', {}, column.of(row)))))))));
+}
+
+export function groups(rows, of) {
+  const map = new Map();
+  for (const row of rows) map.set(of(row), [...(map.get(of(row)) || []), row]);
+  return map;
+}
+
+// Rows of a long list, in pages; more than a few can be searched and filtered. What was
+// asked for stays when rows come again and when the view is opened again.
+//   what     the rows, in the plural
+//   order    by what they are ordered, in words
+//   draw     makes what is shown of the rows of a page
+//   text     of a row: what a search looks in
+//   filters  {title, of(row), quiet}; rows whose value is `quiet` are hidden until asked for
+// {node, show(rows)}.
+const FEW = 10;
+const kept = new Map();  // by `what`
+export function paged({what, order, draw, text, filters = [], size = 25}) {
+  const state = kept.get(what) || {words: '', at: 0, chosen: filters.map(() => '')};
+  kept.set(what, state);
+  let rows = [];
+  let texts = null;
+  const change = (set) => (event) => { set(event.target.value); state.at = 0; show(); };
+  const search = h('input', {type: 'search', value: state.words, autocomplete: 'off', spellcheck: 'false',
+    oninput: change((value) => { state.words = value; })});
+  const selects = filters.map((_, i) => h('select', {onchange: change((value) => { state.chosen[i] = value; })}));
+  const controls = h('div', {class: 'row finder', role: 'search', 'aria-label': 'Find ' + what}, field('Search ' + what, search),
+    filters.map(({title}, i) => field(title, selects[i])));
+  const holder = h('div', {});
+  const count = h('p', {class: 'note', role: 'status'});
+  const turn = (by) => () => { state.at += by * size; show(); node.scrollIntoView({block: 'nearest'}); };
+  const back = h('button', {class: 'plain', type: 'button', onclick: turn(-1)}, '← Previous');
+  const on = h('button', {class: 'plain', type: 'button', onclick: turn(1)}, 'Next →');
+  const pages = h('div', {class: 'actions', role: 'group', 'aria-label': 'Pages of ' + what}, back, on);
+  const node = h('div', {class: 'stack'}, controls, holder, h('div', {class: 'card-head'}, count, pages));
+
+  function offer() {
+    filters.forEach(({of, quiet}, i) => {
+      const values = groups(rows, of);
+      const option = (value, words) => h('option', {value, selected: state.chosen[i] === value}, words);
+      fill(selects[i], quiet === undefined ? option('', 'all') : [option('', 'all but ' + quiet), option('*', 'all')],
+        [...values.keys()].sort().map((value) => option('=' + value, `${value} (${values.get(value).length})`)));
+      state.chosen[i] = selects[i].value;
+    });
+  }
+  const passes = (row) => filters.every(({of, quiet}, i) => state.chosen[i] === '*' ||
+    (state.chosen[i] ? of(row) === state.chosen[i].slice(1) : of(row) !== quiet));
+  function show() {
+    const few = rows.length <= FEW;
+    controls.hidden = few;
+    let found = rows;
+    if (!few) {
+      const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
+      if (words.length) texts = texts || new Map(rows.map((row) => [row, text(row).toLowerCase()]));
+      found = rows.filter((row) => passes(row) && words.every((word) => texts.get(row).includes(word)));
+    }
+    state.at = Math.max(0, Math.min(state.at, size * (Math.ceil(found.length / size) - 1)));
+    const link = holder.contains(document.activeElement) && document.activeElement.getAttribute('href');
+    fill(holder, found.length ? draw(found.slice(state.at, state.at + size)) : h('p', {class: 'note'}, 'Nothing fits the search.'));
+    if (link) holder.querySelector(`a[href="${CSS.escape(link)}"]`)?.focus();
+    const last = Math.min(found.length, state.at + size);
+    count.textContent = [found.length > size ? `${whole(state.at + 1)} to ${whole(last)} of ${whole(found.length)} ${what}`
+      : `${whole(found.length)} ${found.length === 1 ? what.replace(/ies$/, 'y').replace(/s$/, '') : what}`,
+    found.length < rows.length ? `, of ${whole(rows.length)} in all` : '', `; ${order}.`].join('');
+    pages.hidden = found.length <= size;
+    back.disabled = state.at === 0;
+    on.disabled = last === found.length;
+  }
+  return {node, show(next) {
+    rows = next;
+    texts = null;
+    offer();
+    show();
+  }};
+}
+
+// A table of them; a search looks in all that a row shows.
+export function listing({columns, caption, ...rest}) {
+  const text = (row) => columns.map((column) => h('p', {}, column.of(row)).textContent).join(' ');
+  return paged({text, ...rest, draw: (rows) => table(caption, columns, rows)});
+}
+
+// Gives the person a file. `content`: text or a Blob.
+export function save(name, content, type = 'text/csv') {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
+  h('a', {href: url, download: name}).click();
+  URL.revokeObjectURL(url);
+  say(name + ' is saved.');
 }
 
 export const facts = (pairs) => h('dl', {class: 'facts'}, pairs.filter(Boolean).map(([name, value]) =>

@@ -164,12 +164,13 @@ export const partOf = (model, k) => model.w.subarray(k * model.rows, (k + 1) * m
 const errorsOf = (model, k) => model.errors && model.errors.subarray(k * model.rows, (k + 1) * model.rows);
 export const nameOf = (model, row) => model.names.length ? model.names[row] : '#' + (row + 1);
 
+const LEAST_SIDE = 8;  // 36 features without names are more often a table
 // Pixels in a row of a part's picture; 0: it is none. Pixels have no names.
 export function imageWidth(model, wanted) {
   if (wanted) return model.rows % wanted === 0 ? wanted : 0;
   if (model.names.length) return 0;
   const side = Math.round(Math.sqrt(model.rows));
-  return side > 1 && side * side === model.rows ? side : 0;
+  return side >= LEAST_SIDE && side * side === model.rows ? side : 0;
 }
 
 // Tells whether entries run down the columns of a picture, as in MATLAB, and not along
@@ -206,6 +207,26 @@ export function picture(model, k, width, down) {
     part.forEach((value, i) => image.data.set([...mix(paper, ink, Math.max(0, value) / high), 255], 4 * place(i)));
     context.putImageData(image, 0, 0);
   });
+}
+
+// One picture of several, with their numbers: a PNG.
+export function sheet(canvases) {
+  const [gap, title, across] = [16, 24, Math.min(canvases.length, canvases[0].classList.contains('bars') ? 2 : 5)];
+  const wide = Math.max(160, canvases[0].width);
+  const high = Math.round(wide * canvases[0].height / canvases[0].width);
+  const whole = h('canvas', {width: gap + across * (wide + gap), height: gap + Math.ceil(canvases.length / across) * (high + title + gap)});
+  const context = whole.getContext('2d');
+  context.fillStyle = colour('card');
+  context.fillRect(0, 0, whole.width, whole.height);
+  context.imageSmoothingEnabled = false;
+  context.fillStyle = colour('ink');
+  context.font = '16px system-ui, sans-serif';
+  canvases.forEach((canvas, k) => {
+    const [x, y] = [gap + (k % across) * (wide + gap), gap + Math.floor(k / across) * (high + title + gap)];
+    context.fillText(`Part ${k + 1}`, x, y + 16);
+    context.drawImage(canvas, x, y + title, wide, high);
+  });
+  return new Promise((resolve) => { whole.toBlob(resolve, 'image/png'); });
 }
 
 // All entries in their order, with what the noise may have moved them by.
@@ -247,7 +268,8 @@ export function top(model, k, most = 8) {
   const rows = largest(part, most);
   if (!rows.length) return h('p', {class: 'note'}, 'The part is 0.');
   const high = part[rows[0]];
-  return h('ol', {class: 'top-list'}, rows.map((row) => {
+  const long = rows.some((row) => nameOf(model, row).length > 24);
+  return h('ol', {class: long ? 'top-list long' : 'top-list'}, rows.map((row) => {
     const share = part[row] / high;
     const error = errors ? errors[row] / high : 0;
     const bar = h('span', {class: 'top-bar', 'aria-hidden': 'true'}, h('span', {class: 'top-fill'}),

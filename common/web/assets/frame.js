@@ -4,6 +4,7 @@
 //   under    of views that stand in no list: the view whose link is marked
 //   server   what the program asks, in sentences; waiting: while it is out of reach
 //   footer   text of the facts of the program
+//   titles   of views that were refused, by the reason code
 import * as calls from './calls.js';
 import {fill, h, problem, say} from './dom.js';
 
@@ -27,13 +28,14 @@ function trouble(error) {
 
 // Runs `work`, again after a pause while the server is out of reach, and again
 // after as many milliseconds as it returns, until the view is left. Resolves
-// when it has succeeded once.
+// when it has succeeded once. Work that lasts calls its argument when it has heard
+// from the server again.
 function persist(work, signal) {
   return new Promise((resolve, reject) => {
     const turn = async (pause) => {
       let next = 0;
       try {
-        next = await work();
+        next = await work(() => trouble(null));
         if (signal.aborted) return resolve();
         trouble(null);
         resolve();
@@ -83,7 +85,7 @@ async function show() {
     if (error.name === 'AbortError') return;
     trouble(error);
     // The banner says what is wrong with the page itself.
-    fill(holder, heading(error.isUnreachable ? 'Waiting for ' + page.server.replace(/^The/, 'the') : 'That did not work'),
+    fill(holder, heading(error.isUnreachable ? 'Waiting for ' + page.server.replace(/^The/, 'the') : page.titles?.[error.code] || 'That did not work'),
       error.isUnreachable ? h('p', {class: 'note'}, page.waiting) : banner.hasChildNodes() ? null : problem(error),
       h('button', {class: 'main', onclick: show}, 'Try again'));
     if (error.isUnreachable) {

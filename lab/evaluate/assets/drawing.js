@@ -5,10 +5,12 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const root = document.getElementById('report');
 root.textContent = '';
 
-const RAMP = ['#0072b2', '#d55e00', '#009e73', '#b05a8c', '#8a7500', '#56b4e9', '#1b1b1b'];
+// Colours are the names of custom properties in report.css: those of the scheme of now.
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+const RAMP = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 
 const DASHES = [[], [10, 3], [6, 2], [8, 3, 2, 3], [14, 4], [3, 2]];
-const GREYS = ['#1b1b1b', '#777777', '#4d4d4d', '#999999'];
+const GREYS = ['g0', 'g1', 'g2', 'g3'];
 const GREY_DASHES = [[6, 4], [1, 3], [2, 4, 6, 4], [12, 4]];
 
 // A style for each name that the rows have under `key`, told apart by the colours of
@@ -37,24 +39,34 @@ function add(parent, tag, text, className) {
   return element;
 }
 
-// columns: {title, number, of(row)}; wrap: numbers below a title of several lines
+// columns: {title, number, of(row)}. At a narrow screen a row is a card.
 function addTable(parent, caption, columns, rows, isBest) {
-  const table = add(add(parent, 'div', null, 'scroll'), 'table');
+  const scroll = add(parent, 'div', null, 'scroll');
+  const table = add(scroll, 'table');
+  const role = (element, name) => { element.setAttribute('role', name); return element; };
+  role(table, 'table');
+  scroll.setAttribute('role', 'group');
+  scroll.setAttribute('aria-label', caption || 'Table');
+  // Where it is wider than the screen, the keyboard moves it.
+  new ResizeObserver(() => {
+    if (scroll.scrollWidth > scroll.clientWidth) scroll.tabIndex = 0;
+    else scroll.removeAttribute('tabindex');
+  }).observe(scroll);
   if (caption) add(table, 'caption', caption);
-  const head = add(add(table, 'thead'), 'tr');
+  const head = role(add(role(add(table, 'thead'), 'rowgroup'), 'tr'), 'row');
   for (const column of columns)
-    add(head, 'th', column.title, column.wrap ? 'number wrap' : column.number ? 'number' : '').scope = 'col';
-  const body = add(table, 'tbody');
+    role(add(head, 'th', column.title, column.number ? 'number' : ''), 'columnheader').scope = 'col';
+  const body = role(add(table, 'tbody'), 'rowgroup');
   for (const row of rows) {
-    const line = add(body, 'tr', null, isBest && isBest(row) ? 'best' : '');
+    const line = role(add(body, 'tr', null, isBest && isBest(row) ? 'best' : ''), 'row');
     for (const column of columns)
-      add(line, 'td', column.of(row), column.className || (column.number ? 'number' : ''));
+      role(add(line, 'td', column.of(row), column.className || (column.number ? 'number' : '')), 'cell').dataset.title = column.title;
   }
 }
 
 const four = (x) => x === null || x === undefined ? '–' : x.toFixed(4);
 const short = (x) => x === null || x === undefined ? '–'
-  : x > 0 && x < 1e-3 ? x.toExponential().replace('.0', '') : String(Number(x.toPrecision(3)));
+  : x > 0 && x < 1e-3 ? x.toExponential().replace(/-(\d)$/, '-0$1') : String(Number(x.toPrecision(3)));
 const count = (n, word) => n.toLocaleString('en') + ' ' + word;
 const unique = (values) => [...new Set(values)];
 
@@ -71,12 +83,45 @@ function swatch(line) {
   svg.setAttribute('width', '30');
   svg.setAttribute('height', '12');
   const stroke = document.createElementNS(space, 'line');
-  const set = {x1: 0, x2: 30, y1: 6, y2: 6, stroke: line.color, 'stroke-width': 2.5,
+  const set = {x1: 0, x2: 30, y1: 6, y2: 6, stroke: `var(--${line.color})`, 'stroke-width': 2.5,
     'stroke-dasharray': line.dash.join(' ')};
   for (const key in set) stroke.setAttribute(key, set[key]);
   svg.append(stroke);
   return svg;
 }
+
+// What a canvas shows is drawn again when the scheme or the width changes, and for paper.
+const drawings = [];
+function keepDrawn(figure, wanted, draw) {
+  const drawNow = () => {
+    const width = widthFor(wanted);
+    figure.style.width = width + 'px';
+    return draw(width);
+  };
+  let plot = drawNow();
+  drawings.push(() => {
+    plot.destroy();
+    plot = drawNow();
+    const reading = figure.querySelector('.reading');
+    if (reading) figure.append(reading);
+  });
+}
+const drawAgain = () => drawings.forEach((draw) => draw());
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAgain);
+let shownWidth = innerWidth;
+addEventListener('resize', () => {
+  if (innerWidth === shownWidth) return;
+  shownWidth = innerWidth;
+  drawAgain();
+});
+const onPaper = (yes) => () => {
+  document.documentElement.classList.toggle('paper', yes);
+  drawAgain();
+};
+addEventListener('beforeprint', onPaper(true));
+addEventListener('afterprint', onPaper(false));
+const axisNow = () => ({stroke: colour('ink'), grid: {stroke: colour('grid'), width: 1}, ticks: {stroke: colour('rule'), width: 1},
+  font: '13px system-ui, sans-serif', labelFont: '600 13px system-ui, sans-serif'});
 
 // 1, 2, 5 and their powers of ten within [low, high]; powers alone over many.
 function logSplits(low, high) {
@@ -110,9 +155,7 @@ function logRange(low, high) {
 function addPlot(parent, options, lines) {
   const drawn = lines.filter((line) => line.level !== undefined || line.points.length > 0);
   if (drawn.length === 0) return;
-  const width = widthFor(options.width || 720);
   const figure = add(parent, 'figure');
-  figure.style.width = width + 'px';
   add(figure, 'figcaption', options.title);
   const legend = add(figure, 'ul', null, 'legend');
   for (const line of drawn) {
@@ -133,14 +176,14 @@ function addPlot(parent, options, lines) {
     const column = (of) => xs.map((x) => line.level !== undefined ? line.level
       : points.has(x) ? of(points.get(x)) : null);
     const isBand = line.points && line.points.some((p) => p.high > p.low);
-    series.push({label: line.label, stroke: line.color, width: 2, dash: line.dash, spanGaps: true,
-      points: {show: options.markers !== false && line.level === undefined, size: 7, fill: line.color}});
+    series.push({label: line.label, stroke: () => colour(line.color), width: 2, dash: line.dash, spanGaps: true,
+      points: {show: options.markers !== false && line.level === undefined, size: 7, fill: () => colour(line.color)}});
     columns.push(column((p) => p.y));
     if (isBand) {
       const edge = {stroke: 'transparent', width: 0, spanGaps: true, points: {show: false}, band: true};
       series.push({...edge}, {...edge});
       columns.push(column((p) => p.high), column((p) => p.low));
-      bands.push({series: [series.length - 2, series.length - 1], fill: line.color + '30'});
+      bands.push({series: [series.length - 2, series.length - 1], fill: () => colour(line.color) + '30'});
     }
   }
   const ys = columns.slice(1).flat().filter((y) => y !== null);
@@ -148,11 +191,8 @@ function addPlot(parent, options, lines) {
   const yRange = options.yRange ? options.yRange : options.yLog ? logRange(low, high)
     : [Math.max(0, low - 0.08 * (high - low || low)), high + 0.08 * (high - low || high)];
   const ticks = options.xTicks || null;
-  const grid = {stroke: '#e6e6e6', width: 1};
-  const axis = {stroke: '#1b1b1b', grid, ticks: {stroke: '#999', width: 1}, font: '13px system-ui, sans-serif',
-    labelFont: '600 13px system-ui, sans-serif'};
   const reading = add(figure, 'p', null, 'reading');
-  new uPlot({
+  keepDrawn(figure, options.width || 720, (width) => new uPlot({
     width, height: options.height || 380,
     legend: {show: false},
     scales: {
@@ -160,10 +200,10 @@ function addPlot(parent, options, lines) {
       y: {distr: options.yLog ? 3 : 1, range: () => yRange},
     },
     axes: [
-      {...axis, label: options.xLabel, size: 42, labelSize: 26,
+      {...axisNow(), label: options.xLabel, size: 42, labelSize: 26,
         splits: () => ticks || logSplits(xLow, xHigh), filter: (_, splits) => splits,
         values: (_, splits) => splits.map(short)},
-      {...axis, label: options.yLabel, size: 72, labelSize: 26,
+      {...axisNow(), label: options.yLabel, size: 72, labelSize: 26,
         ...(options.yLog ? {splits: () => logSplits(...yRange), filter: (_, splits) => splits} : {}),
         values: (_, splits) => options.yLog ? splits.map(short) : alike(splits)},
     ],
@@ -178,7 +218,7 @@ function addPlot(parent, options, lines) {
       });
       reading.textContent = options.xShort + ' ' + short(xs[at]) + ': ' + parts.join('; ');
     }]},
-  }, columns, figure);
+  }, columns, figure));
   figure.append(reading);
 }
 

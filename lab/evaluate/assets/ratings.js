@@ -130,7 +130,7 @@ function studyLines(runs, of) {
 // The mechanism `ratings` on the split of the study, which is that of the first repeat.
 const oursOnSplit = () => data.results.filter((one) => one.method === 'ratings' && one.repeat === 1);
 const oursAsLevels = () => oursOnSplit().map((one, i) => ({label: 'ratings (private), epsilon ' + short(one.epsilon),
-  color: '#1b1b1b', dash: [[1, 3], [6, 4], [10, 3, 2, 3], [2, 6]][i % 4], level: one.rmse}));
+  color: 'g0', dash: [[1, 3], [6, 4], [10, 3, 2, 3], [2, 6]][i % 4], level: one.rmse}));
 
 function addStudyOf(study, xOf, xLabel, xShort) {
   const runs = data.study.filter((run) => run.study === study && run.curve.length > 0);

@@ -2,11 +2,11 @@
 // drawing.js.
 
 const KINDS = {
-  original: {label: 'original', color: '#1b1b1b', dash: [2, 3]},
-  distorted: {label: 'distorted', color: '#d55e00', dash: []},
-  completed: {label: 'completed', color: '#0072b2', dash: [10, 3]},
-  foreign: {label: 'another tool’s', color: '#b05a8c', dash: [6, 4]},
-  synthetic: {label: 'from a differentially private release', color: '#009e73', dash: [3, 3]},
+  original: {label: 'original', color: 'g0', dash: [2, 3]},
+  distorted: {label: 'distorted', color: 'c1', dash: []},
+  completed: {label: 'completed', color: 'c0', dash: [10, 3]},
+  foreign: {label: 'another tool’s', color: 'c3', dash: [6, 4]},
+  synthetic: {label: 'from a differentially private release', color: 'c2', dash: [3, 3]},
 };
 const kindOf = (row) => KINDS[row.kind] || KINDS.foreign;
 const nameOf = (row) => row.method + (row.epsilon === null ? '' : ', epsilon ' + short(row.epsilon));
@@ -22,10 +22,10 @@ function addHead() {
   add(root, 'h1', data.data);
   add(root, 'p', count(data.people, 'people') + ', ' + count(data.columns, data.command.startsWith('complete') ? 'items' : 'columns') +
     ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' ' +
-    (isDrawn ? 'drawn' : 'judged') + ' by dpnmf-lab ' + data.command + '.');
+    (data.tables.every((row) => row.kind === 'synthetic') ? 'drawn' : 'judged') + ' by dpnmf-lab ' + data.command + '.');
   if (isDrawn) {
     add(root, 'h2', 'What was drawn, and from what');
-    addTable(root, null, [{title: '', of: (fact) => fact[0]}, {title: '', of: (fact) => fact[1]}],
+    addTable(root, null, [{title: 'fact', of: (fact) => fact[0]}, {title: 'value', of: (fact) => fact[1]}],
       Object.entries(data.drawn));
     for (const row of data.tables) if (row.note) add(root, 'p', row.note, 'note');
   }
@@ -46,9 +46,7 @@ function addHead() {
 function addScatter(parent, options, points) {
   const shown = points.filter((point) => point.x !== null && point.y !== null && point.x !== undefined && point.y !== undefined);
   if (shown.length === 0) return;
-  const width = widthFor(options.width);
   const figure = add(parent, 'figure');
-  figure.style.width = width + 'px';
   add(figure, 'figcaption', options.title);
   const legend = add(figure, 'ul', null, 'legend');
   const kinds = unique(shown.map((point) => point.row.kind));
@@ -67,21 +65,19 @@ function addScatter(parent, options, points) {
   // uPlot takes one number a series and place: points at the same x are series of their own.
   const columns = [xs], series = [{}];
   for (const point of shown) {
-    series.push({label: nameOf(point.row), stroke: kindOf(point.row).color, paths: () => null,
-      points: {show: true, size: 9, fill: kindOf(point.row).color}});
+    const paint = () => colour(kindOf(point.row).color);
+    series.push({label: nameOf(point.row), stroke: paint, paths: () => null, points: {show: true, size: 9, fill: paint}});
     columns.push(xs.map((x) => x === point.x ? point.y : null));
   }
-  const axis = {stroke: '#1b1b1b', grid: {stroke: '#e6e6e6', width: 1}, ticks: {stroke: '#999', width: 1},
-    font: '13px system-ui, sans-serif', labelFont: '600 13px system-ui, sans-serif'};
   const decimals = (splits) => alike(splits);
-  new uPlot({
+  keepDrawn(figure, options.width, (width) => new uPlot({
     width, height: options.height, legend: {show: false}, cursor: {show: false},
     scales: {x: {time: false, range: () => xRange}, y: {range: () => yRange}},
-    axes: [{...axis, label: options.xLabel, size: 42, labelSize: 26, values: (_, splits) => decimals(splits)},
-      {...axis, label: options.yLabel, size: 64, labelSize: 26, values: (_, splits) => decimals(splits)}],
+    axes: [{...axisNow(), label: options.xLabel, size: 42, labelSize: 26, values: (_, splits) => decimals(splits)},
+      {...axisNow(), label: options.yLabel, size: 64, labelSize: 26, values: (_, splits) => decimals(splits)}],
     series,
     hooks: {draw: [(plot) => nameTogether(plot, shown)]},
-  }, columns, figure);
+  }, columns, figure));
 }
 
 function dot(color) {
@@ -89,7 +85,7 @@ function dot(color) {
   const svg = document.createElementNS(space, 'svg');
   const circle = document.createElementNS(space, 'circle');
   for (const [key, value] of [['width', 12], ['height', 12]]) svg.setAttribute(key, value);
-  for (const [key, value] of [['cx', 6], ['cy', 6], ['r', 5], ['fill', color]]) circle.setAttribute(key, value);
+  for (const [key, value] of [['cx', 6], ['cy', 6], ['r', 5], ['fill', `var(--${color})`]]) circle.setAttribute(key, value);
   svg.append(circle);
   return svg;
 }
@@ -108,7 +104,7 @@ function nameTogether(plot, points) {
   const context = plot.ctx, box = plot.bbox, height = 14 * scale;
   context.save();
   context.font = 12 * scale + 'px system-ui, sans-serif';
-  context.fillStyle = '#1b1b1b';
+  context.fillStyle = colour('ink');
   context.textBaseline = 'middle';
   for (const group of groups) {
     const lines = [];
@@ -129,7 +125,7 @@ function nameTogether(plot, points) {
       top = Math.min(Math.max(wanted, least), most) + (step % 2 ? -1 : 1) * Math.ceil((step + 1) / 2) * height / 2;
     placed.push({from, to: from + width, top, bottom: top + lines.length * height});
     if (group.y < top || group.y > top + lines.length * height) {  // it moved: a line says where it belongs
-      context.strokeStyle = '#8a8a8a';
+      context.strokeStyle = colour('rule');
       context.lineWidth = scale;
       context.beginPath();
       context.moveTo(group.x + (left ? -4 : 4) * scale, group.y);
@@ -212,9 +208,9 @@ function addLinkageOfTables() {
   const cell = (row, way) => row.attacks.linkage.find((one) => one.knows === way);
   addTable(root, 'People found, by what the attacker knows', [
     {title: 'table', of: nameOf},
-    ...ways.map((way) => ({title: way, className: 'number', wrap: true,
+    ...ways.map((way) => ({title: way, number: true,
       of: (row) => cell(row, way) ? percent(cell(row, way).linked.value) : '–'})),
-    {title: 'largest, upper end', className: 'number', wrap: true, of: (row) => percent(row.attacks.largest_linkage)},
+    {title: 'largest, upper end', number: true, of: (row) => percent(row.attacks.largest_linkage)},
   ], attacked);
 }
 
@@ -256,15 +252,23 @@ const FIGURES = [['vd', 'VD', four], ['rp', 'RP', (x) => x === null ? '–' : x.
   ['ck', 'CK', four], ['accuracy', 'accuracy', four], ['accuracy_on_original', 'on original rows', four], ['mae', 'MAE', four],
   ['pi_all', 'Pi, all cells', four], ['pi_rated', 'Pi, rated cells', four]];
 
+// How far a table was changed. What comes from a differentially private release has a
+// guarantee in its place, and is not judged by them.
+const OF_CHANGE = ['vd', 'rp', 'rk', 'cp', 'ck', 'pi_all', 'pi_rated'];
+const isGuaranteed = (row) => row.kind === 'synthetic';
+const figureOf = (row, key) => isGuaranteed(row) && OF_CHANGE.includes(key) ? null : row[key];
+
 function addMeasures() {
-  const shown = FIGURES.filter(([key]) => data.tables.some((row) => row[key] !== null));
+  const shown = FIGURES.filter(([key]) => data.tables.some((row) => figureOf(row, key) !== null));
   if (shown.length === 0) return;
-  add(root, 'h2', isDrawn ? 'Figures on real people (uncharged: stays in your draft)' : 'Measures of the publications');
-  if (!isDrawn) add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
-    'table. None of them says whether a person is found.', 'note');
+  const isChange = shown.some(([key]) => OF_CHANGE.includes(key));
+  add(root, 'h2', isDrawn ? 'Figures on real people (uncharged: stays in your draft)' : isChange ? 'Measures of the publications' : 'Figures on real people');
+  if (isChange) add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
+    'table. None of them says whether a person is found, and none is shown for a table from a differentially private release: its guarantee is its epsilon.', 'note');
   addTable(root, null, [
     {title: 'table', of: nameOf},
-    ...shown.map(([key, title, form]) => ({title, number: true, of: (row) => form(row[key])})),
+    {title: 'guarantee', of: (row) => row.kind === 'original' ? '–' : isGuaranteed(row) ? 'epsilon ' + short(row.epsilon) : 'none'},
+    ...shown.map(([key, title, form]) => ({title, number: true, of: (row) => form(figureOf(row, key))})),
     ...attacked.length === 0 ? [] : [
       {title: 'found, all known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_all_known)) : '–'},
       {title: 'found, 4 known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_4_known)) : '–'}],

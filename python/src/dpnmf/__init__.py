@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpnmf._request import RunOptions
 from dpnmf.client import Client, TooFewPartsWarning
 from dpnmf.errors import (
     AccessError,
@@ -41,6 +42,7 @@ __all__ = [
     "Prior",
     "PrivateNMF",
     "RunFailedError",
+    "RunOptions",
     "StateError",
     "TooFewPartsWarning",
     "UnavailableError",
@@ -54,3 +56,7 @@ def __getattr__(name: str) -> Any:
 
         return PrivateNMF
     raise AttributeError(f"module 'dpnmf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

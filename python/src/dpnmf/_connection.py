@@ -10,13 +10,18 @@ import secrets
 import socket
 import ssl
 import stat
-import tomllib
+import sys
 from typing import Any
 
 import grpc
 
 from dpnmf.errors import AccessError, DpnmfError, InputError, NotFoundError, StateError, UnavailableError, error_of
 from dpnmf.v1 import privacy_pb2
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _KEYS = ("server", "ca", "cert", "key", "crl", "use-proxy")
 _PROBE_SECONDS = 5.0

@@ -168,7 +168,7 @@ class Client:
 
     # ---- Runs ----
 
-    def plan(self, dataset: str, rank: int | None = None, epsilon: float | None = None, **options: Any) -> Plan:
+    def plan(self, dataset: str, *, rank: int | None = None, epsilon: float | None = None, **options: Any) -> Plan:
         """The cost and a forecast of a run; free. Options: see `RunOptions`."""
         chosen = _request.options_of(options)
         specification = _request.specification_of(self.dataset(dataset), rank, epsilon, chosen)
@@ -189,9 +189,9 @@ class Client:
     def train(
         self,
         dataset: str,
+        *,
         rank: int | None = None,
         epsilon: float | None = None,
-        *,
         request_id: str | None = None,
         **options: Any,
     ) -> Run:
@@ -354,8 +354,9 @@ class Client:
         try:
             self._follow(run_id, shown)
         except KeyboardInterrupt:
-            shown.note(f"Stopped waiting; run {run_id[:12]} continues. cancel('{run_id[:12]}') ends it.")
-            raise
+            # In the traceback, which is shown with every kind of progress.
+            stopped = f"Stopped waiting; run {run_id[:12]} continues. cancel('{run_id[:12]}') ends it."
+            raise KeyboardInterrupt(stopped) from None
         finally:
             shown.close()
         ended = self.show(run_id)

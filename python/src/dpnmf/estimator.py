@@ -23,15 +23,17 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    server : HOST:PORT of the analyst's server; None: as `Client` finds it.
-    dataset : name of the data set. `Client.datasets()` lists them.
-    rank : K, the number of parts.
+    dataset : name of the data set. `Client.datasets()` lists them. All others are
+        given by name.
+    rank : K, the number of parts. scikit-learn's name for it, `n_components`, does
+        as well.
     epsilon : what the run may cost.
     delta, rounds, mechanism, seed, init, outliers, hopeless : see `RunOptions`.
     prior : public knowledge that W is fitted with: a matrix of public people (a
         row each), a `Prior`, a run, 'run:ID', or a list of these. Free.
     request_id : names the request; None: a hash of it. Another name is another
         run, which is charged.
+    server : HOST:PORT of the analyst's server; None: as `Client` finds it.
     release : a run that has paid for a release. With it nothing is asked of the
         curator and nothing is charged; `fit` then accepts an X and does not read
         it, so that pipelines and grid searches work.
@@ -51,11 +53,11 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        server: str | None = None,
         dataset: str | None = None,
-        rank: int | None = None,
-        epsilon: float | None = None,
         *,
+        rank: int | None = None,
+        n_components: int | None = None,
+        epsilon: float | None = None,
         delta: float | None = None,
         rounds: int | None = None,
         mechanism: str = "auto",
@@ -65,13 +67,14 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         hopeless: bool = False,
         prior: Any = None,
         request_id: str | None = None,
+        server: str | None = None,
         release: str | None = None,
         client: Client | None = None,
         progress: bool | None = None,
     ) -> None:
-        self.server = server
         self.dataset = dataset
         self.rank = rank
+        self.n_components = n_components
         self.epsilon = epsilon
         self.delta = delta
         self.rounds = rounds
@@ -82,6 +85,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.hopeless = hopeless
         self.prior = prior
         self.request_id = request_id
+        self.server = server
         self.release = release
         self.client = client
         self.progress = progress
@@ -105,22 +109,22 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "release=RUN, the id of a run that is paid for, which makes every fit free.",
             )
         client, dataset = self._client(), self._named_dataset()
-        run = client.train(dataset, self.rank, self.epsilon, request_id=self.request_id, **self._options())
+        run = client.train(dataset, request_id=self.request_id, **self._asked())
         return self._take(client, client.wait(run, progress=self.progress))
 
     def _fit_release(self) -> PrivateNMF:
         client = self._client()
         assert self.release is not None
-        init = self.init
+        rank, init = self._rank(), self.init
         if init is not None:
             paid = client.show(self.release)
-            init = start_of(init, client.dataset(paid.dataset).features, self.rank or paid.rank)
-        run = client.refit(self.release, self.rank, seed=self.seed, init=init, prior=self.prior)
+            init = start_of(init, client.dataset(paid.dataset).features, rank or paid.rank)
+        run = client.refit(self.release, rank, seed=self.seed, init=init, prior=self.prior)
         return self._take(client, client.wait(run, progress=self.progress))
 
     def plan(self) -> Plan:
         """What fit() would cost, and a forecast; free."""
-        return self._client().plan(self._named_dataset(), self.rank, self.epsilon, **self._options())
+        return self._client().plan(self._named_dataset(), **self._asked())
 
     @classmethod
     def from_run(cls, run: Run | str, client: Client | None = None, **params: Any) -> PrivateNMF:
@@ -149,7 +153,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if prior is None and self.release is not None:
             prior = self.prior  # else the run keeps its own
         model = PrivateNMF(
-            server=self.server, dataset=self.dataset, rank=self.rank if rank is None else rank,
+            server=self.server, dataset=self.dataset, rank=self._rank() if rank is None else rank,
             seed=self.seed if seed is None else seed, init=init, release=self.release or self.run_id_,
             prior=prior, client=self.client, progress=self.progress,
         )  # fmt: skip
@@ -160,9 +164,18 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         return self._client().choose(self.run_id_, ranks, seeds=seeds)
 
-    def _options(self) -> dict[str, Any]:
-        names = ("delta", "rounds", "mechanism", "seed", "init", "outliers", "hopeless", "prior")
-        return {name: getattr(self, name) for name in names}
+    def _rank(self) -> int | None:
+        if self.rank is None or self.n_components is None:
+            return self.n_components if self.rank is None else self.rank
+        if self.rank != self.n_components:
+            raise InputError(
+                "usage", f"`rank` is {self.rank!r} and `n_components` is {self.n_components!r}: they are the same, so give one of them."
+            )
+        return self.rank
+
+    def _asked(self) -> dict[str, Any]:
+        names = ("epsilon", "delta", "rounds", "mechanism", "seed", "init", "outliers", "hopeless", "prior")
+        return {"rank": self._rank(), **{name: getattr(self, name) for name in names}}
 
     def _named_dataset(self) -> str:
         if not isinstance(self.dataset, str):
@@ -244,14 +257,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _people(self, X: Any) -> Matrix:
         self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        columns = getattr(X, "columns", None)
-        if names is not None and columns is not None and all(isinstance(c, str) for c in columns):
-            if list(columns) != list(names):
-                raise InputError(
-                    "features-mismatch",
-                    "The columns of X are not the features of the data set in its order; take X[feature_names_in_].",
-                )
+        X = self._in_order(X)
         dense = X.toarray() if hasattr(X, "toarray") else X
         try:
             people = np.asarray(dense, dtype=np.float64)
@@ -272,6 +278,24 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return normalised(people, self.dataset_.unit_length, self.dataset_.column_bound, weights)
 
+    def _in_order(self, X: Any) -> Any:
+        """A frame whose columns have names, with its columns in the order of the features."""
+        columns = list(getattr(X, "columns", ()))
+        if not columns or not hasattr(self, "feature_names_in_") or not all(isinstance(c, str) for c in columns):
+            return X
+        names = list(self.feature_names_in_)
+        if columns == names:
+            return X
+        have, wanted = set(columns), set(names)
+        lacking, strange = sorted(wanted - have), sorted(have - wanted)
+        if lacking or strange or len(have) != len(columns):
+            wrong = f"lacks {lacking[0]!r}" if lacking else f"has {strange[0]!r}" if strange else "has a column twice"
+            raise InputError(
+                "features-mismatch",
+                f"X {wrong}; give one column for each feature of the data set (feature_names_in_), in any order.",
+            )
+        return X[names]
+
     # ---- To look at ----
 
     def top(self, words: int = 10) -> list[list[tuple[str, float]]]:
@@ -283,7 +307,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{d}" for d in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+        return [f"#{d + 1}" for d in range(self.n_features_in_)] if names is None else [str(n) for n in names]
 
     def plot_parts(
         self, shape: tuple[int, int] | None = None, *, order: str = "row", words: int = 10, errors: bool = False

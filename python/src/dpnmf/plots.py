@@ -50,7 +50,7 @@ def pictures(components: Matrix, shape: tuple[int, int], order: str = "row") -> 
     for k, (axis, part) in enumerate(zip(axes, components)):
         pixels = part.reshape(rows, columns, order=_NUMPY_ORDERS[order])
         axis.imshow(pixels, cmap="gray_r", vmin=0, interpolation="nearest")
-        axis.set_title(f"part {k}", fontsize=8)
+        axis.set_title(f"Part {k + 1}", fontsize=8)
         axis.set_xticks([])
         axis.set_yticks([])
     return figure
@@ -63,7 +63,7 @@ def bars(components: Matrix, names: list[str], words: int, errors: Matrix | None
         largest = np.argsort(-part, kind="stable")[:words][::-1]
         whiskers = None if errors is None else 2 * errors[k, largest]
         axis.barh([names[d] for d in largest], part[largest], xerr=whiskers, color="#0072b2")
-        axis.set_title(f"part {k}", fontsize=8)
+        axis.set_title(f"Part {k + 1}", fontsize=8)
         axis.tick_params(labelsize=7)
     return figure
 

@@ -56,7 +56,7 @@ class _Silent:
 
 
 def _words(event: Event) -> str:
-    words = f"{event.state} {event.round}/{event.rounds}, epsilon spent {_text.up(event.spent)} (a reading)"
+    words = f"{event.state} {event.round}/{event.rounds}, spent so far: epsilon {_text.up(event.spent)}"
     if event.largest_run is not None:
         words += f", largest run {_text.down(event.largest_run)}"
     return words

@@ -109,7 +109,7 @@ class Dataset(_Shown):
 
 
 class Datasets(Table[Dataset]):
-    _header = ("name", "population", "D", "N", "columns", "bound", "max rank", "guarantee (of the cap)")
+    _header = ("name", "population", "D", "N", "columns", "bound", "max rank", "guarantee of the cap")
     _empty = "The curator offers no data set to this analyst."
 
     def _cells(self, row: Dataset) -> tuple[str, ...]:
@@ -178,17 +178,17 @@ class Run(_Shown):
             conversion = conversion_name(self.message.specification.parameters.conversion)
             pairs += [
                 ("asked for", f"epsilon {_text.up(self.epsilon)} at delta {_text.up(self.delta)} ({conversion})"),
-                ("epsilon spent (a reading)", _text.up(self.spent)),
+                ("spent so far", f"epsilon {_text.up(self.spent)}"),
             ]
         if self.message.HasField("void_since"):
-            pairs.append(("guarantee (the cap's)", _void_text(self.message.void_since)))
+            pairs.append(("guarantee of the cap", _void_text(self.message.void_since)))
         return [*pairs, ("started", f"{_text.moment(self.message.created_unix_seconds)} by {self.started_by}")]
 
 
 class Runs(Table[Run]):
     """Newest first."""
 
-    _header = ("run", "state", "data set", "rank", "rounds", "mechanism", "epsilon spent (reading)", "of", "started")
+    _header = ("run", "state", "data set", "rank", "rounds", "mechanism", "spent so far, epsilon", "of", "started")
     _empty = "No run has been started yet."
 
     def _cells(self, row: Run) -> tuple[str, ...]:
@@ -227,9 +227,9 @@ class Plan(_Shown):
             ("this run", verdict),
             ("rank", str(self.rank)),
             ("mechanism", f"{self.mechanism}, {self.rounds} round{'' if self.rounds == 1 else 's'}"),
-            ("price", f"epsilon {_text.up(self.epsilon)}, mu^2 {_text.up(self.message.plan.cost.value)}"),
+            ("cost of this run, at most", f"epsilon {_text.up(self.epsilon)}, mu^2 {_text.up(self.message.plan.cost.value)}"),
             ("left before the run", f"mu^2 {_text.down(position.left.value)} of {_text.down(position.cap.value)}"),
-            ("guarantee (the cap's)", guarantee_text(self.message.guarantee)),
+            ("guarantee of the cap", guarantee_text(self.message.guarantee)),
         ]
 
 
@@ -255,20 +255,20 @@ class Budget(_Shown):
         record = self.message.record
         if self.agree:
             under_way = len(self.message.under_way)
-            agreement = "agree" + (f"; {under_way} charge(s) under way" if under_way else "")
+            agreement = "agree" + (f"; {under_way} charge{'' if under_way == 1 else 's'} under way" if under_way else "")
             if lost := len(self.message.never_fetched):
-                agreement += f"; {lost} charge(s) of runs that ended before they had the release"
+                agreement += f"; {lost} charge{'' if lost == 1 else 's'} of runs that ended before they had the release"
         else:
             agreement = f"DIFFER: {self.disagreement}"
         return [
             ("population", self.population),
-            ("guarantee (the cap's)", guarantee_text(self.message.guarantee)),
+            ("guarantee of the cap", guarantee_text(self.message.guarantee)),
             ("largest run", f"epsilon {_text.down(self.largest_run)} at delta {_text.up(self.delta)}"),
-            ("charged, all (a reading)", f"epsilon {_text.up(self.charged)}, mu^2 {_text.up(record.charged.value)}"),
-            ("charged, own (a reading)", f"epsilon {_text.up(self.own_charged)}, {self.own_charges} charge{'' if self.own_charges == 1 else 's'}"),
+            ("spent so far, by all", f"epsilon {_text.up(self.charged)}, mu^2 {_text.up(record.charged.value)}"),
+            ("spent so far, by us", f"epsilon {_text.up(self.own_charged)}, {self.own_charges} charge{'' if self.own_charges == 1 else 's'}"),
             ("reserved", f"mu^2 {_text.up(record.reserved.value)}"),
             ("left", f"mu^2 {_text.down(record.left.value)} of {_text.down(record.cap.value)}"),
-            ("mirror and ledger of record", agreement),
+            ("curator's ledger and our copy", agreement),
         ]
 
     def _repr_html_(self) -> str:
@@ -299,7 +299,7 @@ class Event(_Shown):
         pairs = [
             ("state", self.state),
             ("round", f"{self.round} of {self.rounds}"),
-            ("epsilon spent (a reading)", _text.up(self.spent)),
+            ("spent so far", f"epsilon {_text.up(self.spent)}"),
         ]
         return [*pairs, ("note", self.sentence)] if self.sentence else pairs
 

@@ -238,6 +238,20 @@ TEST_F(StatusTest, ShowsTheLastRowsAndEntriesOfMany) {
   EXPECT_EQ(report["audit"][199]["event"], "e19800");
 }
 
+TEST_F(StatusTest, CallsDoNotHideOtherEntries) {
+  const auto curator = Make();
+  std::ofstream log(curator->directory + "/audit.jsonl");
+  log << "{\"time\":\"t\",\"event\":\"round-released\"}\n";
+  for (int i = 0; i < 500; ++i)
+    log << "{\"time\":\"t\",\"event\":\"call\",\"n\":" << i << "}\n";
+  log.close();
+  const json audit = curator->status->Report().value()["audit"];
+  ASSERT_EQ(audit.size(), 201u);
+  EXPECT_EQ(audit[0]["n"], 499);
+  EXPECT_EQ(audit[199]["n"], 300);
+  EXPECT_EQ(audit[200]["event"], "round-released");
+}
+
 TEST_F(StatusTest, HoldsNoHash) {
   const auto curator = Make();
   Live(curator.get());

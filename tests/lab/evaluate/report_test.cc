@@ -159,8 +159,9 @@ TEST(Report, LoadsNothing) {
 TEST(Report, WarnsInTheHeadOfEveryPage) {
   const std::string html = ReportHtml(Options(), Small());
   // A table's head is repeated where the table goes over pages.
-  EXPECT_THAT(html, HasSubstr("<thead><tr><td class=\"warning\">" +
-                              std::string(kEvaluateWarning) + "</td>"));
+  EXPECT_THAT(html, HasSubstr("<thead><tr><td class=\"warning\"><section "
+                              "aria-label=\"Warning\">" +
+                              std::string(kEvaluateWarning) + "</section>"));
 }
 
 TEST(Report, CarriesTheLicenceOfThePlots) {

@@ -10,12 +10,15 @@ import pathlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpnmf.errors import DpnmfError, InputError, NotFoundError
 from dpnmf.prepare._output import Path
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 # Words for "no person", in small letters: of tables (pandas, R, Excel) and of
 # programs that find whose a cell is (demuxlet, souporcell, vireo, CELLxGENE).

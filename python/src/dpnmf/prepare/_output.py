@@ -10,13 +10,13 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, Union
 
 import numpy as np
 
 from dpnmf.errors import InputError, NotFoundError, UnavailableError
 
-Path = str | os.PathLike[str]
+Path = Union[str, os.PathLike[str]]  # an alias is evaluated: no | in Python 3.9
 
 _PLACEHOLDERS = {"name": "NAME", "population": "POPULATION", "epsilon": "EPSILON", "delta": "DELTA", "data_dir": "DIR"}
 
