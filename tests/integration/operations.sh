@@ -217,6 +217,7 @@ exits 0 "a run with the key that was given" as alice "${train[@]}" --wait
 exits 0 "doctor of the client" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
 certs revoke "$work/certs" "$work/certs/alice/tls.crt"
 exits 5 "a revoked client" as alice runs
+says "ended the connection: .*revoked"
 grep -q 'certificate-revoked' "$work/analyst.log" || fail "the log does not say that it was revoked"
 exits 7 "its doctor says so" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
 says "has been revoked"
