@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/commands/spending.h"
 #include "client/render/names.h"
 #include "client/session/follow.h"
 #include "client/session/run_id.h"
@@ -98,7 +99,8 @@ std::vector<v1::Run> RunsToTake(const v1::ListRunsReply& runs,
 }
 
 // Plans the missing runs; returns a refusal before any run is started.
-absl::Status PlanMissing(const AnalystClient& client,
+absl::Status PlanMissing(const Session& session, const AnalystClient& client,
+                         const RunFlags& flags, const v1::ListRunsReply& runs,
                          std::vector<JointTerm>* terms) {
   for (JointTerm& term : *terms) {
     if (term.run.has_value()) continue;
@@ -116,6 +118,8 @@ absl::Status PlanMissing(const AnalystClient& client,
                        "data set '",
                        term.dataset(), "' would be refused: ", plan.refusal()));
     }
+    if (!flags.spend_again)
+      DPNMF_RETURN_IF_ERROR(ConfirmSpending(session, plan, runs));
     v1::RunSpecification& specification = term.prepared.specification;
     specification.mutable_parameters()->set_moment_rows(
         plan.specification().parameters().moment_rows());
@@ -347,7 +351,7 @@ absl::StatusOr<ExitCode> TrainJointly(
     }
     terms.push_back(std::move(term));
   }
-  DPNMF_RETURN_IF_ERROR(PlanMissing(client, &terms));
+  DPNMF_RETURN_IF_ERROR(PlanMissing(session, client, flags, runs, &terms));
   DPNMF_RETURN_IF_ERROR(ShareRows(session, client, &terms));
   for (JointTerm& term : terms)
     if (!term.run.has_value())

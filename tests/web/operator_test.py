@@ -163,7 +163,7 @@ def test_the_checks_are_made_when_asked_for():
 def test_a_row_that_comes_appears():
     go('#/ledger')
     before = len(seen('tbody tr'))
-    subprocess.run([*client(), 'train', '--dataset', 'biopsies', '--rank', '2', '--epsilon', '0.1', '--wait'],
+    subprocess.run([*client(), 'train', '--dataset', 'biopsies', '--rank', '2', '--epsilon', '0.1', '--spend-again', '--wait'],
                    check=True, capture_output=True)
     until(lambda: len(seen('tbody tr')) >= min(200, before + 3) and 'close' in text_of('tbody tr'), 'the rows of the run')
 
