@@ -14,6 +14,7 @@
 #include "client/flags/run_flags.h"
 #include "client/render/names.h"
 #include "client/session/follow.h"
+#include "client/session/interrupt.h"
 #include "client/session/run_id.h"
 #include "common/base/error.h"
 #include "common/wire/json.h"
@@ -84,8 +85,11 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
     *prepared.specification.mutable_feature_order() = *order;
   DPNMF_RETURN_IF_ERROR(
       ConfirmPlan(session, client, flags, prepared.specification));
-  const auto run_or =
-      client.StartRun(prepared.specification, prepared.dictionary, &priors);
+  const auto run_or = [&] {
+    Interrupt interrupt;
+    return client.StartRun(prepared.specification, prepared.dictionary, &priors,
+                           &interrupt);
+  }();
   // The server asks its curator first, and a refused certificate ends a call
   // before its server reads it; without an answer the run may be there.
   if (ReasonCode(run_or.status()) == "curator-unreachable" ||

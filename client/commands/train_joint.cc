@@ -13,6 +13,7 @@
 #include "client/commands/spending.h"
 #include "client/render/names.h"
 #include "client/session/follow.h"
+#include "client/session/interrupt.h"
 #include "client/session/run_id.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism.h"
@@ -207,8 +208,10 @@ void SayWhatCannotBeAdded(const Session& session, const v1::ListRunsReply& runs,
 
 absl::Status StartTerm(const Session& session, const AnalystClient& client,
                        JointTerm* term) {
+  Interrupt interrupt;
   DPNMF_ASSIGN_OR_RETURN(term->run,
-                         client.StartRun(term->prepared.specification, {}));
+                         client.StartRun(term->prepared.specification, {},
+                                         /*priors=*/nullptr, &interrupt));
   *session.environment().err << "dpnmf: run " << ShortRunId(term->run->run_id())
                              << " on " << term->dataset()
                              << " is started and charged\n";

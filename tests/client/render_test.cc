@@ -35,8 +35,8 @@ TEST(Table, KeyValueLinesHaveNoHeader) {
 
 TEST(Progress, BarShowsRoundsTheReadingAndTime) {
   EXPECT_EQ(ProgressBar(SampleEvent(1), v1::CONVERSION_RDP, 200, 91),
-            "running 1/3 [#########..................] epsilon spent 0.3334 (a "
-            "reading)  3 min 20 s left");
+            "running 1/3 [#############..........................] epsilon "
+            "spent 0.3334  3 min 20 s left");
 }
 
 TEST(Progress, BarFitsTheTerminal) {
@@ -145,10 +145,10 @@ TEST(Text, APlanOfRatingsShowsReleasesAndShares) {
   run.set_profile_directions(8);
   EXPECT_THAT(
       PlanText(reply),
-      AllOf(HasSubstr("moments of             up to 120 items\n"),
-            HasSubstr("shares of the cost     items 0.25, co-ratings 0.5, "
+      AllOf(HasSubstr("moments of                 up to 120 items\n"),
+            HasSubstr("shares of the cost         items 0.25, co-ratings 0.5, "
                       "residuals 0.125, corrections 0.125\n"),
-            HasSubstr("corrections for        8 directions\n"),
+            HasSubstr("corrections for            8 directions\n"),
             Not(HasSubstr("inner iterations")),
             Not(HasSubstr("first dictionary"))));
   run.clear_shares();

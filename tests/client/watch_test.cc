@@ -137,6 +137,19 @@ TEST_F(Program, CtrlCLeavesTheRunGoingAndSaysSo) {
   ended.set_value();
 }
 
+TEST_F(Program, CtrlCWhileARunStartsSaysThatItMayHaveStarted) {
+  std::promise<void> ended;
+  const std::shared_future<void> until = ended.get_future().share();
+  analyst().on_start = [until] {
+    kill(getpid(), SIGINT);
+    until.wait();
+  };
+  EXPECT_EQ(RunWith("train"), kExitInterrupted);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("it may have started. 'dpnmf runs' shows it"));
+  ended.set_value();
+}
+
 TEST_F(Program, CtrlCEndsAPauseBetweenAttempts) {
   environment_.retry.first_pause = absl::Hours(1);
   environment_.retry.give_up_after = absl::Hours(2);

@@ -60,7 +60,7 @@ exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
 says "are verified"
 says "No errors, [1-9][0-9]* warning"
 exits 0 "doctor of the analyst" dpnmf-analyst doctor $(analyst_flags)
-says "offers 1 data sets"
+says "offers 1 data set\."
 chmod 755 "$data"
 exits 7 "doctor sees an open data directory" dpnmf-curator doctor $(curator_flags)
 says "chmod 0700"
