@@ -514,8 +514,8 @@ TEST_F(CommandLine, ACommandReadsTheSectionOfAnother) {
 TEST_F(CommandLine, HelpIsNotForCommandsThatThereAreNot) {
   EXPECT_THAT(Complaint({"nonsense", "--help"}),
               StartsWith("There is no command `nonsense`"));
-  EXPECT_THAT(Complaint({"keep", "shwo", "--help"}),
-              StartsWith("There is no command `shwo` (did you mean `show`?)"));
+  EXPECT_THAT(Complaint({"keep", "shw", "--help"}),
+              StartsWith("There is no command `shw` (did you mean `show`?)"));
   EXPECT_EQ(Run({"keep", "--help"}), kExitOk);
   EXPECT_EQ(Run({"run", "in.csv", "--help"}), kExitOk);
 }
