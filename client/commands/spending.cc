@@ -78,7 +78,6 @@ absl::Status ConfirmSpending(const Session& session,
                              const v1::PlanRunReply& plan,
                              const v1::ListRunsReply& runs) {
   const v1::RunSpecification& asked = plan.specification();
-  if (plan.would_be_refused()) return absl::OkStatus();
   if (!asked.request_id().empty() &&
       std::any_of(runs.runs().begin(), runs.runs().end(), [&](const auto& run) {
         return run.specification().request_id() == asked.request_id();

@@ -18,7 +18,7 @@ namespace dpnmf::cli {
 //   asks for another release by name.
 // - "run-unreliable": less than half of the parts can be expected to be
 //   reliable; unless the run is to start even if none is.
-// Passes a plan that would be refused, and a request whose run is in `runs`.
+// Passes a request whose run is in `runs`. `plan` would not be refused.
 absl::Status ConfirmSpending(const Session& session,
                              const v1::PlanRunReply& plan,
                              const v1::ListRunsReply& runs);
