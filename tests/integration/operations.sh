@@ -175,6 +175,8 @@ restore() { dpnmf-curator restore --from "$1" --data-dir "$data" --anchor-dir "$
 exits 8 "a backup that lacks charges" restore "$work/first"
 says ledger-behind-anchor
 [ ! -e "$data" ] || fail "something was restored"
+exits 0 "any backup, without an anchor" dpnmf-curator restore --from "$work/first" --data-dir "$work/unanchored" --no-anchor
+says "warning: .*charges that were made after it are forgotten"
 exits 0 "the latest backup" restore "$work/second"
 start_curator || fail "the restored curator does not serve"
 exits 0 "a run on what was restored" as alice "${train[@]}" --wait
