@@ -215,7 +215,7 @@ def main():
                 for epsilon in epsilons:
                     words = ["--dataset", name, "--rank", rank, "--epsilon", epsilon, "--delta", 1e-5]
                     plan = json.loads(servers.client("plan", *words, "--format", "json"))
-                    run = json.loads(servers.client("train", *words, "--hopeless", "--wait", "--format",
+                    run = json.loads(servers.client("train", *words, "--spend-again", "--even-if-unreliable", "--wait", "--format",
                                                     "json").splitlines()[0])["run_id"]
                     servers.client("model", run, "--output", work / "W.npy", "--parts", work / "parts.csv")
                     parts = (work / "parts.csv").read_text().splitlines()

@@ -119,7 +119,7 @@ def main():
 
         def objective(name, epsilon, seed):
             out = run("dpnmf", *client, "train", "--dataset", name, "--rank", args.rank, "--epsilon", epsilon,
-                      "--delta", DELTA, "--seed", seed, "--hopeless", "--wait", "--format", "json")
+                      "--delta", DELTA, "--seed", seed, "--spend-again", "--even-if-unreliable", "--wait", "--format", "json")
             run_id = json.loads(out.splitlines()[0])["run_id"]
             run("dpnmf", *client, "model", run_id, "--output", work / "W.npy")
             w = np.load(work / "W.npy")

@@ -51,15 +51,7 @@ ExitCode RunProgram(int argc, const char* const* argv,
                                     .commands = AllCommands(&session)},
                            .version = environment.version,
                            .config = ClientConfig()};
-  const ExitCode code =
-      Main(program, argc, argv, environment.out, environment.err);
-  // The refusal alone is JSON.
-  if (code == kExitUnreachable && !session.json())
-    *environment.err << "dpnmf: the server is "
-                     << session.options().connection.server
-                     << "; run 'dpnmf doctor' to find the cause.\n"
-                     << std::flush;
-  return code;
+  return Main(program, argc, argv, environment.out, environment.err);
 }
 
 }  // namespace dpnmf::cli

@@ -49,7 +49,8 @@ Command DoctorCommand() {
       .run = [flags, format]() -> absl::StatusOr<ExitCode> {
         SetUpLog("dpnmf-analyst", "off", LogFormat::kText);
         return Examine(*flags, *format);
-      }};
+      },
+      .also_section = "serve"};
   doctor.flags.push_back(Flag("--format", format.get(),
                               "Output format: text or json",
                               {.one_of = "text|json", .shown = true}));

@@ -31,8 +31,9 @@ namespace {
 void GreetCurator(CuratorConnection* curator, const std::string& address) {
   const auto datasets = curator->ListDatasets();
   if (datasets.ok()) {
-    LogInfo("curator {} offers {} data set(s)", address,
-            datasets->datasets_size());
+    LogInfo("curator {} offers {} data set{}", address,
+            datasets->datasets_size(),
+            datasets->datasets_size() == 1 ? "" : "s");
   } else {
     LogWarning("curator {} is not reachable now; runs wait for it: {}", address,
                std::string(datasets.status().message()));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
@@ -61,6 +62,23 @@ absl::Status FromCurator(const grpc::Status& status) {
       absl::IsUnauthenticated(converted)) {
     LogWarning("the curator does not admit this server: {}",
                std::string(converted.message()));
+    const std::string code = ReasonCode(converted);
+    const bool is_revoked = code == "certificate-revoked";
+    if (is_revoked || code == "certificate-expired" ||
+        code == "certificate-unknown-ca") {
+      return Refusal(
+          absl::StatusCode::kUnauthenticated, "analyst-not-admitted",
+          absl::StrCat("The curator refuses the certificate of the analyst's "
+                       "server, not yours: it ",
+                       is_revoked                      ? "was revoked"
+                       : code == "certificate-expired" ? "has expired"
+                                                       : "is of a CA that the "
+                                                         "curator does not "
+                                                         "know",
+                       " (", code,
+                       "); the operator of the analyst's server must get a "
+                       "new one from the curator's operator."));
+    }
     return Refusal(
         absl::IsUnauthenticated(converted)
             ? absl::StatusCode::kUnauthenticated
@@ -75,9 +93,17 @@ absl::Status FromCurator(const grpc::Status& status) {
   }
   if (ReasonCode(converted) != "unreachable") return converted;
   LogWarning("the curator: {}", std::string(converted.message()));
-  return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
-                 "The analyst's server cannot reach the curator; runs that "
-                 "were started continue when it is back.");
+  // A refusal in the handshake has no other sign.
+  const bool is_ended =
+      absl::StrContains(converted.message(), "ended the connection");
+  return Refusal(
+      absl::StatusCode::kUnavailable, "curator-unreachable",
+      absl::StrCat("The analyst's server cannot reach the curator",
+                   is_ended ? ", which ends the connection: it stops, or the "
+                              "certificate of the analyst's server was "
+                              "revoked, has expired or is of another CA"
+                            : "",
+                   "; runs that were started continue when it is back."));
 }
 
 // 32 bytes or a violation.

@@ -123,11 +123,11 @@ std::string MissingInMirror(const Record& record, const MirrorView& after,
     if (unknown++ == 0) first = RoundName(charge.run_id(), charge.round());
   }
   if (unknown == 0) return "";
-  return absl::StrCat("The record contains ", unknown,
-                      " charge(s) that this analyst has not ",
-                      "recorded, the first for ", first,
-                      ": another state directory made them, or the certificate "
-                      "is also used elsewhere.");
+  return absl::StrCat(
+      "The record contains ", unknown, unknown == 1 ? " charge" : " charges",
+      " that this analyst has not ", "recorded, the first for ", first,
+      ": another state directory made them, or the certificate "
+      "is also used elsewhere.");
 }
 
 // Rounds of deleted runs, whose charges stay in the mirror.

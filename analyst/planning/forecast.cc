@@ -171,10 +171,13 @@ std::string SentenceOf(const Forecast& forecast, const Reach& reach,
   absl::StrAppend(&text, "; you asked for ", parameters.rank, ".");
   absl::StrAppendFormat(
       &text,
-      " The noise reaches %s %% of the largest possible signal; at most %s can "
-      "be distinguished from the noise by their size.",
+      " The noise reaches %s %% of the largest possible signal; up to %s "
+      "stronger "
+      "than the noise.",
       TwoDigits(100 * forecast.noise),
-      Counted(forecast.most_directions, "direction"));
+      forecast.most_directions == 1
+          ? "1 pattern is"
+          : absl::StrCat(forecast.most_directions, " patterns are"));
   if (!forecast.too_small) return text;
   if (reach.limit < parameters.rank) {
     absl::StrAppendFormat(&text,

@@ -69,7 +69,8 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   reply->set_would_be_refused(true);
   reply->set_refusal_code(code);
   reply->set_refusal(OverBudgetSentence(owner, cost, exceeded, room, conversion,
-                                        guarantee.delta()));
+                                        guarantee.delta(),
+                                        code == "identity-budget-exhausted"));
   return absl::OkStatus();
 }
 
@@ -357,7 +358,7 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
     reply.set_refusal_code("run-hopeless");
     reply.set_refusal(
         "No part of this run can be expected to be reliable: choose a larger "
-        "epsilon, or start this run nevertheless with --hopeless.");
+        "epsilon, or start this run nevertheless with --even-if-unreliable.");
   }
   return planned;
 }

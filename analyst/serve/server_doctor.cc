@@ -44,8 +44,9 @@ Finding AnswerOf(const std::string& curator,
   const auto datasets = (*connection)->ListDatasets();
   OnPeerRefused(nullptr);
   if (datasets.ok()) {
-    return Good(StrCat(curator, " answers and offers ",
-                       datasets->datasets_size(), " data sets."));
+    return Good(
+        StrCat(curator, " answers and offers ", datasets->datasets_size(),
+               datasets->datasets_size() == 1 ? " data set." : " data sets."));
   }
   return Bad(
       refusal.empty() ? std::string(datasets.status().message()) : refusal,

@@ -152,11 +152,16 @@ std::string ChoiceText(const std::vector<v1::RankFacts>& facts,
     table.AddRow(std::move(cells));
   }
   std::string text = table.Render();
-  absl::StrAppend(&text, choice.sentence(), "\n",
-                  LargestText(measures, coherences));
+  absl::StrAppend(
+      &text, choice.rank() > 0 ? "* the rank that is advised; " : "",
+      "stable parts: those that the noise leaves reliable; stability: mean "
+      "cosine of the parts\nof two halves of the release; held out: share of "
+      "one half that the other half's model predicts\n",
+      choice.sentence(), "\n", LargestText(measures, coherences));
   if (choice.expected() > 0) {
     absl::StrAppend(&text, "The forecast from the noise alone was about ",
-                    choice.expected(), " parts.\n");
+                    choice.expected(),
+                    choice.expected() == 1 ? " part.\n" : " parts.\n");
   }
   return text;
 }
@@ -238,7 +243,8 @@ Command ChooseCommand(const Session* session) {
       .footer =
           "The known noise is split in two several times, and each rank is "
           "fitted to both halves\nfrom different starts. A part is stable if "
-          "both halves find it (cosine .8 or more).\n'held out' is the share "
+          "both halves find it (so alike that it is\nreliable, as `dpnmf model "
+          "--parts` says).\n'held out' is the share "
           "of the other half that a model predicts. The analyst uses all\nits "
           "cores for this, for seconds to minutes; Ctrl-C ends it.\nFor "
           "topics, public text shows how well the first words of each part "

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/commands/commands.h"
+#include "client/render/names.h"
 #include "client/render/table.h"
 #include "client/session/matched_parts.h"
 #include "client/session/run_id.h"
@@ -20,9 +21,9 @@ struct CompareFlags {
 };
 
 std::string CompareText(const v1::CompareReport& report) {
-  Table table({{absl::StrCat("part of ", report.first_run().substr(0, 8)),
+  Table table({{absl::StrCat("part of ", ShortRunId(report.first_run())),
                 Align::kRight},
-               {absl::StrCat("part of ", report.second_run().substr(0, 8)),
+               {absl::StrCat("part of ", ShortRunId(report.second_run())),
                 Align::kRight},
                {"cosine", Align::kRight}});
   for (const v1::CompareReport::Pair& pair : report.pairs()) {

@@ -13,6 +13,7 @@
 #include "client/commands/commands.h"
 #include "client/files/model_file.h"
 #include "client/render/names.h"
+#include "client/render/part_text.h"
 #include "client/render/picture.h"
 #include "client/render/table.h"
 #include "client/session/run_id.h"
@@ -128,7 +129,7 @@ std::string PartsText(const v1::PartsReply& parts) {
     table.AddRow({absl::StrCat(k + 1),
                   absl::StrFormat("%.1f %%", 100 * part.explained()),
                   absl::StrFormat("%.2f", part.reliability()),
-                  part.noise() ? "take it for noise" : ""});
+                  JudgementText(part.reliability())});
   }
   return absl::StrFormat("%sW explains %.0f %% of the released moment\n",
                          table.Render(), 100 * explained);

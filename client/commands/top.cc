@@ -3,11 +3,13 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/commands/commands.h"
+#include "client/render/part_text.h"
 #include "client/render/table.h"
 #include "client/session/model.h"
 #include "client/session/run_id.h"
@@ -20,6 +22,7 @@ namespace {
 struct TopFlags {
   std::string run;
   std::uint32_t words = 10;
+  bool judge = false;
 };
 
 // Rows of the largest entries above 0, the largest first; of equal ones the
@@ -77,7 +80,12 @@ v1::TopReport TopReportOf(const std::string& run_id, const Parts& model,
 }
 
 std::string TopText(const v1::TopReport& report) {
-  Table table({{"part", Align::kRight}, {"largest entries"}});
+  const bool judged =
+      !report.parts().empty() && report.parts(0).has_reliability();
+  std::vector<Column> columns = {{"part", Align::kRight}};
+  if (judged) columns.push_back({"reliability"});
+  columns.push_back({"largest entries"});
+  Table table(std::move(columns));
   for (const v1::TopReport::Part& part : report.parts()) {
     std::string features;
     for (const v1::TopReport::Feature& feature : part.features()) {
@@ -86,8 +94,12 @@ std::string TopText(const v1::TopReport& report) {
                                              : feature.name(),
                       absl::StrFormat(" %.2f", feature.weight()));
     }
-    table.AddRow({absl::StrCat(part.part()),
-                  features.empty() ? "none: the part is 0" : features});
+    std::vector<std::string> cells = {absl::StrCat(part.part())};
+    if (judged)
+      cells.push_back(absl::StrFormat("%.2f %s", part.reliability(),
+                                      JudgementText(part.reliability())));
+    cells.push_back(features.empty() ? "none: the part is 0" : features);
+    table.AddRow(std::move(cells));
   }
   return table.Render();
 }
@@ -96,11 +108,17 @@ absl::StatusOr<ExitCode> Top(const Session& session, const TopFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
   // Factors of both signs cannot be read part by part.
-  DPNMF_ASSIGN_OR_RETURN(
-      const Model model,
-      client.GetModel(run_id, /*standard_errors=*/false, /*parts=*/false,
-                      /*non_negative=*/true));
-  const v1::TopReport report = TopReportOf(run_id, PartsOf(model), flags.words);
+  DPNMF_ASSIGN_OR_RETURN(const Model model,
+                         client.GetModel(run_id, /*standard_errors=*/false,
+                                         /*parts=*/flags.judge,
+                                         /*non_negative=*/true));
+  v1::TopReport report = TopReportOf(run_id, PartsOf(model), flags.words);
+  for (int k = 0; k < model.parts.parts_size() && k < report.parts_size();
+       ++k) {
+    report.mutable_parts(k)->set_reliability(
+        model.parts.parts(k).reliability());
+    report.mutable_parts(k)->set_noise(model.parts.parts(k).noise());
+  }
   session.Print(report, TopText(report));
   return kExitOk;
 }
@@ -121,7 +139,11 @@ Command TopCommand(const Session* session) {
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--words", &flags->words, "Features of each part",
-                     {.range = {1, 1000}, .shown = true})},
+                     {.range = {1, 1000}, .shown = true}),
+                Flag("--judge", &flags->judge,
+                     "Also say whether each part is reliable, uncertain or "
+                     "probably noise; takes as long as eight fits. Only for "
+                     "completed runs of moments and aimed")},
       .run = [session, flags] { return Top(*session, *flags); }};
 }
 

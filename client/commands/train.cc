@@ -7,12 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/commands/commands.h"
+#include "client/commands/spending.h"
 #include "client/commands/train_joint.h"
 #include "client/flags/order_flags.h"
 #include "client/flags/prior_flags.h"
 #include "client/flags/run_flags.h"
 #include "client/render/names.h"
 #include "client/session/follow.h"
+#include "client/session/interrupt.h"
 #include "client/session/run_id.h"
 #include "common/base/error.h"
 #include "common/wire/json.h"
@@ -29,19 +31,27 @@ std::string StartedText(const v1::Run& run) {
                       id, "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
 }
 
-// Before anything is spent: why the mechanism was chosen, if none was asked
-// for, and a warning. A plan that cannot be made is left to the start.
-void NotePlan(const Session& session, const AnalystClient& client,
-              const v1::RunSpecification& specification) {
+// Before anything is spent: says why the mechanism was chosen, if none was
+// asked for, and what to expect, and asks where that is needed. A plan that
+// cannot be made is left to the start.
+absl::Status ConfirmPlan(const Session& session, const AnalystClient& client,
+                         const RunFlags& flags,
+                         const v1::RunSpecification& specification) {
   const auto plan = client.PlanRun(specification);
-  if (plan.ok() && !plan->would_be_refused() && !plan->reason().empty()) {
+  if (!plan.ok() || plan->would_be_refused()) return absl::OkStatus();
+  if (!flags.spend_again) {
+    DPNMF_ASSIGN_OR_RETURN(const v1::ListRunsReply runs, client.ListRuns());
+    DPNMF_RETURN_IF_ERROR(ConfirmSpending(session, *plan, runs));
+  }
+  if (!plan->reason().empty()) {
     *session.environment().err << "dpnmf: note: mechanism "
                                << plan->specification().parameters().mechanism()
                                << ": " << plan->reason() << '\n';
   }
-  if (plan.ok() && !plan->would_be_refused() && plan->forecast().too_small())
+  if (plan->forecast().too_small())
     *session.environment().err << "dpnmf: note: " << plan->forecast().sentence()
                                << '\n';
+  return absl::OkStatus();
 }
 
 // A server out of reach before the start: nothing waits for it to be back.
@@ -73,9 +83,13 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
   DPNMF_ASSIGN_OR_RETURN(const auto order, ReadOrder(of_order));
   if (order.has_value())
     *prepared.specification.mutable_feature_order() = *order;
-  NotePlan(session, client, prepared.specification);
-  const auto run_or =
-      client.StartRun(prepared.specification, prepared.dictionary, &priors);
+  DPNMF_RETURN_IF_ERROR(
+      ConfirmPlan(session, client, flags, prepared.specification));
+  const auto run_or = [&] {
+    Interrupt interrupt;
+    return client.StartRun(prepared.specification, prepared.dictionary, &priors,
+                           &interrupt);
+  }();
   // The server asks its curator first, and a refused certificate ends a call
   // before its server reads it; without an answer the run may be there.
   if (ReasonCode(run_or.status()) == "curator-unreachable" ||
@@ -99,6 +113,7 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
 
 Command TrainCommand(const Session* session) {
   const auto flags = std::make_shared<RunFlags>();
+  flags->command = "train";
   // Not given: what is released already needs none.
   flags->epsilon = std::numeric_limits<double>::quiet_NaN();
   const auto datasets = std::make_shared<std::vector<std::string>>();
@@ -146,6 +161,11 @@ Command TrainCommand(const Session* session) {
            "A name of your choice: the same request with the same name is the "
            "same run, and is charged once",
            {.value = "ID"}));
+  train.flags.push_back(
+      Flag("--spend-again", &flags->spend_again,
+           "Start without a question, even if a run has paid for a release of "
+           "the data set, which `dpnmf refit` fits for free, or if few parts "
+           "can be expected to be reliable"));
   train.flags.push_back(
       Flag("--wait", wait.get(),
            "Watch the run to its end; exit code 9 if it fails"));

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/commands/spending.h"
 #include "client/render/names.h"
 #include "client/session/follow.h"
+#include "client/session/interrupt.h"
 #include "client/session/run_id.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism.h"
@@ -98,7 +100,8 @@ std::vector<v1::Run> RunsToTake(const v1::ListRunsReply& runs,
 }
 
 // Plans the missing runs; returns a refusal before any run is started.
-absl::Status PlanMissing(const AnalystClient& client,
+absl::Status PlanMissing(const Session& session, const AnalystClient& client,
+                         const RunFlags& flags, const v1::ListRunsReply& runs,
                          std::vector<JointTerm>* terms) {
   for (JointTerm& term : *terms) {
     if (term.run.has_value()) continue;
@@ -116,6 +119,8 @@ absl::Status PlanMissing(const AnalystClient& client,
                        "data set '",
                        term.dataset(), "' would be refused: ", plan.refusal()));
     }
+    if (!flags.spend_again)
+      DPNMF_RETURN_IF_ERROR(ConfirmSpending(session, plan, runs));
     v1::RunSpecification& specification = term.prepared.specification;
     specification.mutable_parameters()->set_moment_rows(
         plan.specification().parameters().moment_rows());
@@ -203,8 +208,10 @@ void SayWhatCannotBeAdded(const Session& session, const v1::ListRunsReply& runs,
 
 absl::Status StartTerm(const Session& session, const AnalystClient& client,
                        JointTerm* term) {
+  Interrupt interrupt;
   DPNMF_ASSIGN_OR_RETURN(term->run,
-                         client.StartRun(term->prepared.specification, {}));
+                         client.StartRun(term->prepared.specification, {},
+                                         /*priors=*/nullptr, &interrupt));
   *session.environment().err << "dpnmf: run " << ShortRunId(term->run->run_id())
                              << " on " << term->dataset()
                              << " is started and charged\n";
@@ -347,7 +354,7 @@ absl::StatusOr<ExitCode> TrainJointly(
     }
     terms.push_back(std::move(term));
   }
-  DPNMF_RETURN_IF_ERROR(PlanMissing(client, &terms));
+  DPNMF_RETURN_IF_ERROR(PlanMissing(session, client, flags, runs, &terms));
   DPNMF_RETURN_IF_ERROR(ShareRows(session, client, &terms));
   for (JointTerm& term : terms)
     if (!term.run.has_value())

@@ -88,9 +88,10 @@ bool AddHandshake(Connection connection, const std::string& host,
                          ? Good("The server accepts your certificate.")
                          : Bad(StrCat("The server refuses your certificate (",
                                       handshake.refusal, ")."),
-                               "Get one that is issued by the CA that the "
-                               "server was given with --ca, with a DNS or URI "
-                               "name, and not expired."));
+                               "It was revoked, has expired, has no DNS or URI "
+                               "name, or is not of the CA that the server was "
+                               "given with --ca: the server's log says which. "
+                               "Get another one from its operator."));
 }
 
 // ---- The service ----

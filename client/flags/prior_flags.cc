@@ -82,7 +82,7 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
 std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
   return {
       Flag("--prior", &flags->priors,
-           "Public knowledge for the fit of W; free: FILE (columns of public "
+           "Public knowledge for the fit of W; free: FILE (public "
            "people), dictionary:FILE, moment:FILE (of any format that can be "
            "imported) or run:ID (an earlier paid release); several are "
            "separated by commas",

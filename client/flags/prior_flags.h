@@ -16,7 +16,7 @@ namespace dpnmf::cli {
 struct PriorFlags {
   // Each "FILE", "dictionary:FILE", "moment:FILE" or "run:ID".
   std::vector<std::string> priors;
-  std::string users = "columns";  // how the people of a FILE lie
+  std::string users = "rows";  // how the people of a FILE lie
 };
 
 // --prior and --users. `flags` outlives the table.

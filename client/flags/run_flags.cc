@@ -292,9 +292,9 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--steps-per-round", &flags->steps_per_round,
            "W steps on each release; they cost no budget [200]",
            {.value = "N"}),
-      Flag("--hopeless", &flags->hopeless,
-           "Start the run even if no part of it can be expected to be "
-           "reliable"),
+      Flag("--even-if-unreliable", &flags->even_if_unreliable,
+           "Start the run even if few of its parts, or none, can be expected "
+           "to be reliable"),
   };
   table.insert(table.end(), rest.begin(), rest.end());
   for (const Flag& flag : FlagsOfLaw(&flags->law)) table.push_back(flag);
@@ -339,7 +339,7 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   SetLaw(flags.law, learner);
   learner->set_step_size(flags.step_size.value_or(0));
   learner->set_steps_per_round(flags.steps_per_round.value_or(0));
-  specification.set_hopeless(flags.hopeless);
+  specification.set_hopeless(flags.even_if_unreliable);
   return specification;
 }
 
@@ -376,8 +376,9 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
   const bool has_rank = mechanism == nullptr || mechanism->learns_dictionary;
   if (!flags.rank.has_value() && !run.dataset.has_ratings() && has_rank) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
-                   "--rank is required for a data set that does not hold "
-                   "ratings; see 'dpnmf plan --help'.");
+                   absl::StrCat("--rank is required for a data set that does "
+                                "not hold ratings; see 'dpnmf ",
+                                flags.command, " --help'."));
   }
   DPNMF_RETURN_IF_ERROR(CheckUse(flags, run.dataset));
   run.specification = SpecificationOf(flags, run.dataset);

@@ -42,7 +42,9 @@ struct RunFlags {
   std::uint64_t seed = 0;
   LawFlags law;
   bool non_negative = false;
-  bool hopeless = false;
+  bool even_if_unreliable = false;
+  bool spend_again = false;      // of train only
+  const char* command = "plan";  // whose help errors name
 };
 
 // `flags` outlives the table.

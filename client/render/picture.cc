@@ -126,7 +126,11 @@ absl::StatusOr<TileShape> TileShapeOf(const std::string& text,
     const auto edge = static_cast<std::uint64_t>(
         std::llround(std::sqrt(static_cast<double>(features))));
     if (edge * edge != features)
-      return ShapeMismatch(features, "is needed, since D is not a square");
+      return Refusal(
+          absl::StatusCode::kInvalidArgument, "shape-mismatch",
+          absl::StrCat("Not a square picture (", features,
+                       " features): give --shape ROWSxCOLUMNS, or write a "
+                       ".csv file."));
     shape.rows = shape.columns = static_cast<std::uint32_t>(edge);
     return shape;
   }

@@ -30,7 +30,8 @@ absl::StatusOr<double> ReadSpent(const v1::LedgerPosition& position,
 std::string LargestRunText(const v1::LedgerPosition& position,
                            v1::Conversion conversion, double delta) {
   const auto epsilon = ReadLargestRun(position, conversion, delta);
-  return epsilon.ok() ? FormatDown(*epsilon) : kUnknown;
+  if (!epsilon.ok()) return kUnknown;
+  return *epsilon >= kLeastRun ? FormatDown(*epsilon) : "0";
 }
 
 std::string SpentAndReservedText(const v1::LedgerPosition& position,

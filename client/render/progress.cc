@@ -32,8 +32,7 @@ std::string Bar(const v1::RunEvent& event, int width) {
 
 std::string EpsilonText(const v1::RunEvent& event, v1::Conversion conversion) {
   return absl::StrCat("epsilon spent ",
-                      FormatUp(EnforcedEpsilon(event.spent(), conversion)),
-                      " (a reading)");
+                      FormatUp(EnforcedEpsilon(event.spent(), conversion)));
 }
 
 // Known from the first answer of the curator on.

@@ -126,9 +126,68 @@ std::string NoiseText(const v1::RunPlan& plan) {
 std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
   Table table = CostTable(plan.epsilons());
   table.AddRow(CostRow("this run", plan.cost(), plan.epsilons()));
-  return absl::StrCat(
-      "price of the run if every round is charged (a reading; enforced: ",
-      NameOf(enforced), ")\n", table.Render(kIndent));
+  return absl::StrCat("cost of this run, at most (enforced: ", NameOf(enforced),
+                      ")\n", table.Render(kIndent));
+}
+
+// Adds what this analyst's own limit is, if the operator has set one, and whom
+// to ask if it is used up.
+void AddOwnLimitLine(const v1::LedgerPosition& position,
+                     const v1::Guarantee& guarantee, Lines* lines) {
+  const auto own = FromProto(position.own_limit());
+  const auto conversion = FromProto(guarantee.conversion());
+  if (!position.has_own_limit() || !own.ok() || !conversion.ok()) return;
+  const double delta = guarantee.delta();
+  const auto limit = Epsilon(*conversion, own->cap, delta);
+  const auto spent = SpentAndReserved(*own, *conversion, delta);
+  const auto left = LargestRun(RoomOf(*own), *conversion, delta);
+  if (!limit.ok() || !spent.ok() || !left.ok()) return;
+  lines->push_back(
+      {"own limit of this analyst",
+       absl::StrCat("epsilon ", FormatUp(*limit), ", of which ",
+                    FormatUp(*spent), " is spent or reserved",
+                    *left >= kLeastRun
+                        ? ""
+                        : ": it is used up; ask the curator's operator, who "
+                          "can raise it")});
+}
+
+// The guarantee, what is spent and what is left, as budget and plan show them.
+void AddMoneyLines(const v1::LedgerPosition& position,
+                   const v1::Guarantee& guarantee, Lines* lines) {
+  lines->push_back({"guarantee of the cap", GuaranteeText(guarantee)});
+  lines->push_back(
+      {"spent so far",
+       absl::StrCat("epsilon ",
+                    SpentAndReservedText(position, guarantee.conversion(),
+                                         guarantee.delta()),
+                    " of ", FormatUp(guarantee.epsilon()),
+                    position.reserved().value() > 0
+                        ? ", with what open runs may spend"
+                        : "")});
+  lines->push_back(
+      {"largest run",
+       absl::StrCat(
+           "epsilon ",
+           LargestRunText(position, guarantee.conversion(), guarantee.delta()),
+           " at delta ", FormatUp(guarantee.delta()))});
+  AddOwnLimitLine(position, guarantee, lines);
+}
+
+// "This run fits 12 more times.", by the ledger's own units.
+std::string FitsText(const v1::PlanRunReply& reply) {
+  const auto cost = FromProto(reply.plan().cost());
+  const auto room = RoomOf(reply.position());
+  if (!cost.ok() || !room.ok() || *cost == MuSquared()) return "";
+  const Uint128 times = room->units() / cost->units();
+  if (times == 0) return "";
+  return times == 1 ? "This run fits once more into what is left.\n"
+                    : absl::StrCat(
+                          "This run fits ",
+                          times > 1000000
+                              ? "more than 1000000"
+                              : absl::StrCat(static_cast<std::uint64_t>(times)),
+                          " more times into what is left.\n");
 }
 
 // Adds the rest of this analyst's own limit, if the operator has set one.
@@ -170,7 +229,7 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   after.AddRow(cells);
   return absl::StrCat(
       "budget of ", AccountOf(position), "\n", table.Render(kIndent),
-      "total after the run (a reading)\n", after.Render(kIndent));
+      "spent and reserved after the run\n", after.Render(kIndent));
 }
 
 std::string HexOf(const std::string& bytes) {
@@ -196,7 +255,7 @@ std::string ChargesText(const Charges& charges, std::string_view what) {
 
 std::string AgreementText(const v1::GetBudgetReply& reply) {
   if (reply.agree()) {
-    return absl::StrCat("mirror and ledger of record agree",
+    return absl::StrCat("our copy of the ledger agrees with the curator's",
                         ChargesText(reply.under_way(), "under way"),
                         ChargesText(reply.never_fetched(),
                                     "of runs that ended before they had the "
@@ -204,7 +263,7 @@ std::string AgreementText(const v1::GetBudgetReply& reply) {
                         "\n");
   }
   return absl::StrCat(
-      "MIRROR AND LEDGER OF RECORD DIFFER: ", reply.disagreement(), "\n");
+      "OUR COPY AND THE CURATOR'S LEDGER DIFFER: ", reply.disagreement(), "\n");
 }
 
 std::string RecordsText(const v1::GetBudgetReply& reply) {
@@ -216,14 +275,14 @@ std::string RecordsText(const v1::GetBudgetReply& reply) {
   const auto head = [](const std::string& bytes) {
     return bytes.empty() ? "-" : HexOf(bytes).substr(0, 16);
   };
-  table.AddRow({"ledger of record", absl::StrCat(reply.own_charge_count()),
+  table.AddRow({"curator's ledger", absl::StrCat(reply.own_charge_count()),
                 FormatUp(reply.own_charged().value()),
                 absl::StrCat(reply.record().row_count()),
                 head(reply.record().head())});
-  table.AddRow(
-      {"mirror of this analyst", absl::StrCat(reply.mirror().charge_count()),
-       FormatUp(reply.mirror().charged().value()),
-       absl::StrCat(reply.mirror().row_count()), head(reply.mirror().head())});
+  table.AddRow({"our copy", absl::StrCat(reply.mirror().charge_count()),
+                FormatUp(reply.mirror().charged().value()),
+                absl::StrCat(reply.mirror().row_count()),
+                head(reply.mirror().head())});
   return table.Render(kIndent);
 }
 
@@ -231,12 +290,12 @@ std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
   Table table = CostTable(reply.cap_epsilons());
   const v1::LedgerPosition& record = reply.record();
   std::vector<std::string> cap =
-      CostRow("cap (the guarantee)", record.cap(), reply.cap_epsilons());
+      CostRow("cap", record.cap(), reply.cap_epsilons());
   cap[1] = FormatDown(record.cap().value());  // as what is left of it
   table.AddRow(cap);
-  table.AddRow(CostRow("charged, all (a reading)", record.charged(),
-                       reply.charged_epsilons()));
-  table.AddRow(CostRow("charged, own (a reading)",
+  table.AddRow(
+      CostRow("charged, all", record.charged(), reply.charged_epsilons()));
+  table.AddRow(CostRow("charged, own",
                        reply.has_own_charged_here() ? reply.own_charged_here()
                                                     : reply.own_charged(),
                        reply.own_epsilons()));
@@ -267,7 +326,7 @@ std::string RdpCurveText(const v1::GetBudgetReply& reply) {
   Table table({{"ORDER", Align::kRight}, {"EPSILON", Align::kRight}});
   for (const v1::RdpPoint& point : reply.rdp_curve())
     table.AddRow({FormatNumber(point.order()), FormatUp(point.epsilon())});
-  return absl::StrCat("Renyi divergence of what is charged (a reading)\n",
+  return absl::StrCat("Renyi divergence of what is charged\n",
                       table.Render(kIndent));
 }
 
@@ -346,20 +405,31 @@ std::string DatasetsText(const v1::ListDatasetsReply& reply) {
   return table.Render();
 }
 
-std::string PlanText(const v1::PlanRunReply& reply) {
+std::string PlanText(const v1::PlanRunReply& reply, bool details) {
   Lines lines;
   AddSpecificationLines(reply.specification(), &lines);
-  lines.push_back({"guarantee (the cap's)", GuaranteeText(reply.guarantee())});
+  const v1::Guarantee& guarantee = reply.guarantee();
+  lines.push_back(
+      {"cost of this run, at most",
+       absl::StrCat("epsilon ",
+                    FormatUp(EnforcedEpsilon(reply.plan().epsilons(),
+                                             guarantee.conversion())),
+                    " at delta ", FormatUp(reply.plan().epsilons().delta()))});
+  AddMoneyLines(reply.position(), guarantee, &lines);
   const std::string verdict =
       reply.would_be_refused()
           ? absl::StrCat("This run would be refused: ", reply.refusal(), " [",
                          reply.refusal_code(), "]\n")
-          : "This run would be accepted. Nothing was spent by asking.\n";
-  return absl::StrCat(ForecastText(reply), KeyValueText(lines), "\n",
-                      PriceText(reply.plan(), reply.guarantee().conversion()),
-                      "\n", PlanBudgetText(reply), "\n",
-                      NoiseText(reply.plan()), "\n", ReasonText(reply),
-                      LearningText(reply.learning()), verdict);
+          : absl::StrCat(FitsText(reply),
+                         "This run would be accepted. Nothing was spent by "
+                         "asking.\n");
+  return absl::StrCat(
+      ForecastText(reply), KeyValueText(lines), "\n",
+      details ? absl::StrCat(PriceText(reply.plan(), guarantee.conversion()),
+                             "\n", PlanBudgetText(reply), "\n",
+                             NoiseText(reply.plan()), "\n")
+              : "",
+      ReasonText(reply), LearningText(reply.learning()), verdict);
 }
 
 namespace {
@@ -386,7 +456,7 @@ std::string RunsText(const v1::ListRunsReply& reply) {
                {"RANK", Align::kRight},
                {"ROUNDS", Align::kRight},
                {"MECHANISM"},
-               {"EPSILON SPENT (READING)", Align::kRight},
+               {"EPSILON SPENT", Align::kRight},
                {"OF", Align::kRight},
                {"STARTED"},
                {any_void ? "GUARANTEE" : ""}});
@@ -434,15 +504,15 @@ std::string RunText(const v1::Run& run) {
                                  " (", NameOf(parameters.conversion()), ", ",
                                  NameOf(parameters.adjacency()), ")")});
   if (run.has_void_since())
-    lines.push_back({"guarantee (the cap's)", VoidText(run.void_since())});
+    lines.push_back({"guarantee of the cap", VoidText(run.void_since())});
   lines.push_back({"started", FormatMoment(run.created_unix_seconds())});
   lines.push_back({"last change", FormatMoment(run.updated_unix_seconds())});
   lines.push_back({"started by", run.started_by()});
   Table costs = CostTable(run.spent());
-  costs.AddRow(CostRow("spent so far (a reading)", run.charged(), run.spent()));
+  costs.AddRow(CostRow("spent so far", run.charged(), run.spent()));
   if (origin.empty()) {
-    costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
-                         run.plan().epsilons()));
+    costs.AddRow(
+        CostRow("cost, at most", run.plan().cost(), run.plan().epsilons()));
   }
   return absl::StrCat(KeyValueText(lines), "\n", costs.Render(), "\n",
                       NoiseText(run.plan()));
@@ -452,15 +522,16 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                        const v1::LedgerPosition& position) {
   const v1::RunParameters& parameters = run.specification().parameters();
   const std::string id = ShortRunId(run.run_id());
-  Lines lines = {{"epsilon spent by this run (a reading)",
-                  absl::StrCat(FormatUp(EnforcedEpsilon(
+  Lines lines = {{"spent by this run",
+                  absl::StrCat("epsilon ",
+                               FormatUp(EnforcedEpsilon(
                                    run.spent(), parameters.conversion())),
                                " at delta ", FormatUp(run.spent().delta()),
                                " (", NameOf(parameters.conversion()), ")")}};
   if (!guarantee.empty()) {
-    lines.push_back({"guarantee (the cap's)", guarantee});
+    lines.push_back({"guarantee of the cap", guarantee});
   } else if (position.has_void_since()) {
-    lines.push_back({"guarantee (the cap's)", VoidText(position.void_since())});
+    lines.push_back({"guarantee of the cap", VoidText(position.void_since())});
   }
   if (!position.head().empty()) {
     lines.push_back(
@@ -511,29 +582,19 @@ static std::string MembersText(const v1::GetBudgetReply& reply) {
                       table.Render(kIndent), "\n");
 }
 
-std::string BudgetText(const v1::GetBudgetReply& reply) {
+std::string BudgetText(const v1::GetBudgetReply& reply, bool details) {
   const v1::Guarantee& guarantee = reply.guarantee();
   Lines lines = {{"population", reply.record().population()}};
   if (!reply.record().partition().empty())
     lines.push_back({"partition", reply.record().partition()});
-  const Lines readings = {
-      {"guarantee (the cap's)", GuaranteeText(guarantee)},
-      {"largest run",
-       absl::StrCat("epsilon ",
-                    LargestRunText(reply.record(), guarantee.conversion(),
-                                   guarantee.delta()),
-                    " at delta ", FormatUp(guarantee.delta()))},
-      {"spent and reserved (a reading)",
-       absl::StrCat("epsilon ",
-                    SpentAndReservedText(reply.record(), guarantee.conversion(),
-                                         guarantee.delta()),
-                    " of ", FormatUp(guarantee.epsilon()))}};
-  lines.insert(lines.end(), readings.begin(), readings.end());
+  AddMoneyLines(reply.record(), guarantee, &lines);
   const std::string curve = RdpCurveText(reply);
-  return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
-                      PartitionsText(reply.record()), MembersText(reply),
-                      RecordsText(reply), AgreementText(reply),
-                      curve.empty() ? "" : "\n", curve);
+  return absl::StrCat(
+      KeyValueText(lines), "\n",
+      details ? absl::StrCat(BudgetCostsText(reply), "\n") : "",
+      PartitionsText(reply.record()), MembersText(reply),
+      details ? RecordsText(reply) : "", AgreementText(reply),
+      details && !curve.empty() ? absl::StrCat("\n", curve) : "");
 }
 
 std::string AccountText(const v1::AccountReport& report) {

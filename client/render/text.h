@@ -1,5 +1,5 @@
-// Replies as text for people. Every epsilon is labelled: the cap's guarantee,
-// or a reading of what is spent. What was spent is rounded up; what is left,
+// Replies as text for people. Every epsilon is labelled: the guarantee of the
+// cap, or what is spent so far. What was spent is rounded up; what is left,
 // and the largest run, are rounded down.
 #ifndef DPNMF_CLIENT_RENDER_TEXT_H_
 #define DPNMF_CLIENT_RENDER_TEXT_H_
@@ -12,7 +12,8 @@
 namespace dpnmf::cli {
 
 std::string DatasetsText(const v1::ListDatasetsReply& reply);
-std::string PlanText(const v1::PlanRunReply& reply);
+// details: also mu^2, the divergences and the noise.
+std::string PlanText(const v1::PlanRunReply& reply, bool details = false);
 std::string RunsText(const v1::ListRunsReply& reply);
 std::string RunText(const v1::Run& run);
 // How a run ended, and what to do next. `guarantee` is the cap's, in words;
@@ -20,7 +21,8 @@ std::string RunText(const v1::Run& run);
 // it has no head.
 std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                        const v1::LedgerPosition& position);
-std::string BudgetText(const v1::GetBudgetReply& reply);
+// details: also mu^2, the divergences, both ledgers and the Renyi curve.
+std::string BudgetText(const v1::GetBudgetReply& reply, bool details = false);
 std::string AccountText(const v1::AccountReport& report);
 
 }  // namespace dpnmf::cli

@@ -179,16 +179,26 @@ absl::Status SendWithDictionary(Request request,
 
 absl::StatusOr<v1::Run> AnalystClient::StartRun(
     const v1::RunSpecification& specification,
-    std::span<const double> dictionary,
-    const std::vector<PriorToSend>* priors) const {
+    std::span<const double> dictionary, const std::vector<PriorToSend>* priors,
+    Interrupt* interrupt) const {
   grpc::ClientContext context;
   SendTrace(&context);
   v1::Run run;
   Stub stub(channel_);
   v1::StartRunRequest request;
   *request.mutable_specification() = specification;
-  DPNMF_RETURN_IF_ERROR(SendWithDictionary(
-      request, dictionary, priors, stub.StartRun(&context, &run).get()));
+  if (interrupt != nullptr)
+    interrupt->OnRaise([&context] { context.TryCancel(); });
+  const absl::Status sent = SendWithDictionary(
+      request, dictionary, priors, stub.StartRun(&context, &run).get());
+  if (interrupt != nullptr) interrupt->OnRaise({});
+  if (absl::IsCancelled(sent) && interrupt != nullptr && interrupt->raised()) {
+    return Refusal(absl::StatusCode::kCancelled, "interrupted",
+                   "Interrupted while the run was being started: it may have "
+                   "started. 'dpnmf runs' shows it, and 'dpnmf cancel RUN' "
+                   "ends it.");
+  }
+  DPNMF_RETURN_IF_ERROR(sent);
   return run;
 }
 

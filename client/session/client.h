@@ -45,10 +45,12 @@ class AnalystClient {
       const v1::RunSpecification& specification) const;
   // `dictionary` (D x K, column by column) is sent if it has entries: W_0 of a
   // public start. `priors`, if not null: those of the specification.
+  // `interrupt`, if not null, ends the call with CANCELLED "interrupted".
   absl::StatusOr<v1::Run> StartRun(
       const v1::RunSpecification& specification,
       std::span<const double> dictionary,
-      const std::vector<PriorToSend>* priors = nullptr) const;
+      const std::vector<PriorToSend>* priors = nullptr,
+      Interrupt* interrupt = nullptr) const;
   // Another model of a paid release; `dictionary`, `priors` as for StartRun.
   absl::StatusOr<v1::Run> RefitRun(
       const v1::Refit& refit, std::span<const double> dictionary,

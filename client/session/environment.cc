@@ -24,6 +24,8 @@ Environment SystemEnvironment(const std::string& version) {
   Environment environment;
   environment.out = &std::cout;
   environment.err = &std::cerr;
+  if (isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0)
+    environment.answers = &std::cin;
   environment.terminal_width = TerminalWidth();
   environment.version = version;
   environment.connect = ConnectTls;

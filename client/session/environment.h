@@ -3,6 +3,7 @@
 #define DPNMF_CLIENT_SESSION_ENVIRONMENT_H_
 
 #include <functional>
+#include <istream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -16,6 +17,8 @@ namespace dpnmf::cli {
 struct Environment {
   std::ostream* out = nullptr;  // results and progress
   std::ostream* err = nullptr;  // errors and remarks
+  // Answers to questions on `err`; null if no person is there to be asked.
+  std::istream* answers = nullptr;
   // Columns of the terminal that `out` is; 0 if it is none.
   int terminal_width = 0;
   std::string version;

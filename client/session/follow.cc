@@ -1,6 +1,7 @@
 #include "client/session/follow.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/render/names.h"
@@ -79,16 +80,24 @@ absl::StatusOr<ExitCode> FollowRun(const Session& session,
                           run.specification().parameters().conversion());
   WatchCallbacks callbacks;
   v1::LedgerPosition position;  // the last one that was told
+  bool lost = false;            // and said so
   callbacks.on_event = [&](const v1::RunEvent& event) {
+    lost = false;
     if (event.has_position()) position = event.position();
     printer.Show(event);
   };
   callbacks.on_learning = [&](double share) { printer.ShowLearning(share); };
-  callbacks.on_retry = [&](const absl::Status& status, absl::Duration pause) {
+  // One line for each loss, however often the client tries.
+  callbacks.on_retry = [&](const absl::Status& status, absl::Duration) {
     printer.EndLine();
-    *environment.err << "dpnmf: the connection was lost (" << status.message()
-                     << "); trying again in "
-                     << FormatDuration(absl::ToDoubleSeconds(pause)) << ".\n"
+    if (std::exchange(lost, true)) return;
+    *environment.err << "dpnmf: the server stopped, or the connection was lost";
+    if (!absl::IsCancelled(status))  // a stop in order has no other reason
+      *environment.err << " (" << status.message() << ")";
+    *environment.err << "; trying again for up to "
+                     << FormatDuration(absl::ToDoubleSeconds(
+                            environment.retry.give_up_after))
+                     << ". The run does not need this program.\n"
                      << std::flush;
   };
   Interrupt interrupt;

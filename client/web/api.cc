@@ -165,7 +165,7 @@ absl::StatusOr<PreparedRun> PreparedOf(const AnalystClient& client,
   flags.knobs[KnobOf(&RunParameters::outliers).name] =
       std::string(fields->Flag("outliers") ? "on" : "off");
   flags.seed = fields->Whole("seed").value_or(0);
-  flags.hopeless = fields->Flag("hopeless");
+  flags.even_if_unreliable = fields->Flag("hopeless");
   const std::string request_id = fields->Text("request_id");
   const std::string prior = fields->Text("prior");
   DPNMF_RETURN_IF_ERROR(fields->status());

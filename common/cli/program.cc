@@ -100,6 +100,7 @@ class ConfigReader : public CLI::Config {
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
     ConfigEntries read = ReadConfig(input);
     problem_ = std::move(read.problem);
+    AddSharedSections(&read.entries);
     std::vector<CLI::ConfigItem> found;
     for (ConfigEntry& entry : read.entries) {
       const ConfigKey key = {entry.sections, entry.name};
@@ -127,6 +128,27 @@ class ConfigReader : public CLI::Config {
   bool Sets(const Flag& flag) const { return set_.contains(&flag); }
 
  private:
+  // Repeats entries of a section under the commands that also read it.
+  void AddSharedSections(std::vector<ConfigEntry>* entries) const {
+    std::set<const Flag*> own;
+    for (const ConfigEntry& entry : *entries)
+      own.insert(FlagOfKey(program_, {entry.sections, entry.name}));
+    std::vector<ConfigEntry> shared;
+    for (const Command& command : program_.root.commands) {
+      if (*command.also_section == '\0') continue;
+      for (const ConfigEntry& entry : *entries) {
+        if (entry.sections != std::vector<std::string>{command.also_section})
+          continue;
+        const Flag* const flag =
+            FlagOfKey(program_, {{command.name}, entry.name});
+        if (flag == nullptr || own.contains(flag)) continue;
+        shared.push_back(entry);
+        shared.back().sections = {command.name};
+      }
+    }
+    entries->insert(entries->end(), shared.begin(), shared.end());
+  }
+
   bool IsInEnvironment(const Flag& flag) const {
     if (!flag.rules.env) return false;
     const char* const value = std::getenv(VariableOf(program_, flag).c_str());
@@ -199,6 +221,15 @@ class Parser {
   }
 
   std::string Help() const { return app_.help(); }
+
+  // Complaint about the first word that is no flag and that no command takes;
+  // empty if there is none.
+  std::string UnknownCommand() const {
+    for (const std::string& word : app_.remaining(/*recurse=*/true))
+      if (word.empty() || word.front() != '-')
+        return UnknownArgument(program_, Path(), word);
+    return "";
+  }
 
  private:
   void AddCommand(const Command& command, CLI::App* app) {
@@ -301,8 +332,17 @@ class Parser {
   std::string MissingFlag(const Command& command) const {
     for (const Flag& flag : command.flags) {
       const CLI::Option* const option = options_.at(&flag);
-      if (flag.rules.required && option->empty())
-        return absl::StrCat(LongName(flag), " is required");
+      if (flag.rules.required && option->empty()) {
+        if (*flag.name == '-')
+          return absl::StrCat(LongName(flag), " is required");
+        // The help of an argument begins with a noun.
+        std::string noun = flag.help;
+        noun.front() =
+            absl::ascii_tolower(static_cast<unsigned char>(noun.front()));
+        return absl::StrCat(
+            "Give the ", noun, ": ", PathText(Path()), " ",
+            *flag.rules.value == '\0' ? flag.name : flag.rules.value);
+      }
       for (const CLI::Option* needed : option->get_needs())
         if (!option->empty() && needed->empty())
           return absl::StrCat(LongName(flag), " requires ", flag.rules.needs);
@@ -430,6 +470,8 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
       *out << version.what() << '\n';
       return kExitOk;
     } catch (const CLI::Success&) {
+      if (const std::string problem = parser.UnknownCommand(); !problem.empty())
+        return refuse(UsageText(program, parser.Path(), problem), kExitUsage);
       *out << parser.Help();
       return kExitOk;
     }

@@ -74,6 +74,10 @@ struct Command {
   // required.
   std::function<absl::StatusOr<ExitCode>()> run = {};
   std::vector<Command> commands = {};
+  // Another command of the program, whose section of the configuration file
+  // also sets the flags of this one that have the same names and that its own
+  // section does not set; "": none.
+  const char* also_section = "";
 };
 
 struct ConfigFile {

@@ -75,8 +75,15 @@ std::string UnknownArgument(const Program& program, const CommandPath& path,
   std::vector<std::string> commands;
   for (const Command& command : path.back()->commands)
     commands.emplace_back(command.name);
+  const std::vector<std::string> flags = FlagNames(program, path);
+  const bool has_dataset =
+      std::find(flags.begin(), flags.end(), "--dataset") != flags.end();
   return commands.empty()
-             ? absl::StrCat("No command takes the argument `", argument, "`")
+             ? absl::StrCat("Unexpected `", argument, "`",
+                            has_dataset
+                                ? absl::StrCat(" (did you mean --dataset ",
+                                               argument, "?)")
+                                : "")
              : absl::StrCat("There is no command `", argument, "`",
                             Proposal(argument, commands));
 }

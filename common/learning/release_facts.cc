@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/learning/fit_law_options.h"
 #include "common/learning/paid_release.h"
+#include "common/moments/part_judgement.h"
 #include "common/moments/rank_choice.h"
 #include "common/threads/parallel.h"
 
@@ -117,7 +118,7 @@ absl::StatusOr<v1::PartsReply> PartsOf(const v1::Run& run,
     v1::PartFacts& part = *reply.add_parts();
     part.set_explained(facts.explained(k));
     part.set_reliability(facts.reliability(k));
-    part.set_noise(!(facts.reliability(k) >= kReliablePart));
+    part.set_noise(JudgePart(facts.reliability(k)) == PartJudgement::kNoise);
   }
   return reply;
 }

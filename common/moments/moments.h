@@ -194,9 +194,7 @@ struct PartFacts {
   Eigen::VectorXd reliability;  // K: mean cosine to the match, [0, 1]
 };
 // Fits W again, as DictionaryStandardErrors does, for each of `replicates`
-// draws of the noise. A part whose reliability is below kReliablePart is to be
-// taken for noise.
-inline constexpr double kReliablePart = 0.8;
+// draws of the noise.
 absl::StatusOr<PartFacts> PartFactsOf(const NoisedMoments& moments,
                                       const DenoisedMoments& denoised,
                                       const Eigen::MatrixXd& w,

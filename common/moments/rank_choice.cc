@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/moments/column_fit.h"
+#include "common/moments/part_judgement.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/linear_algebra.h"
@@ -150,7 +152,9 @@ RankFacts FactsOf(const ChoiceSplit& split, int rank, std::uint64_t seed,
   }
   for (const double cosine : MatchedCosines(fits[0].w, fits[1].w)) {
     facts.stability += cosine / rank;
-    facts.stable_parts += cosine >= kReliablePart ? 1 : 0;
+    facts.stable_parts +=
+        JudgePart(ReliabilityOfHalves(cosine)) == PartJudgement::kReliable ? 1
+                                                                           : 0;
   }
   return facts;
 }
@@ -172,6 +176,36 @@ RankFacts MeanOf(const std::vector<RankFacts>& seeds) {
         (facts.held_out - mean.held_out) * (facts.held_out - mean.held_out);
   mean.held_out_error = std::sqrt(squares / (count - 1) / count);
   return mean;
+}
+
+// The choice in words: why there are not more parts, if larger ranks were
+// compared.
+std::string AdviceOn(const RankChoice& choice) {
+  const std::vector<RankFacts>& ranks = choice.ranks;
+  if (choice.rank == 0) {
+    double stable = 0;
+    for (const RankFacts& facts : ranks)
+      stable = std::max(stable, facts.stable_parts);
+    return stable < 1
+               ? "No part is stable at any of these ranks: they are probably "
+                 "noise, or more starts and other ranks are needed."
+               : "No rank is advised: at each of them parts come and go with "
+                 "the noise. Judge the parts one by one (dpnmf model --parts).";
+  }
+  const std::string advice = absl::StrCat(
+      "We advise ", choice.rank, choice.rank == 1 ? " part" : " parts");
+  if (choice.rank == ranks.back().rank)
+    return absl::StrCat(advice, "; compare larger ranks, too.");
+  double least = 1, advised = 0;
+  for (const RankFacts& facts : ranks) {
+    if (facts.rank == choice.rank) advised = facts.stability;
+    if (facts.rank > choice.rank) least = std::min(least, facts.stability);
+  }
+  if (least > advised - 0.005)
+    return absl::StrCat(advice, ". With more, not all parts are stable.");
+  return absl::StrFormat(
+      "%s. With more, stability falls to %.2f%s.", advice, least,
+      ranks.back().stability > least + 0.02 ? " before it rises again" : "");
 }
 
 }  // namespace
@@ -234,21 +268,7 @@ void ChooseAmong(RankChoice* choice) {
         facts.rank - facts.stable_parts <= allowed(facts.rank))
       choice->rank = facts.rank;
   }
-  const bool is_last =
-      !choice->ranks.empty() && choice->rank == choice->ranks.back().rank;
-  if (choice->rank == 0) {
-    choice->sentence =
-        "The parts are not stable at any rank: they are noise, or more starts "
-        "and other ranks are needed.";
-  } else if (is_last) {
-    choice->sentence = absl::StrCat(
-        choice->rank, choice->rank == 1 ? " part is" : " parts are",
-        " stable; compare larger ranks, too.");
-  } else {
-    choice->sentence = absl::StrCat(
-        choice->rank, choice->rank == 1 ? " part is" : " parts are",
-        " stable; more are noise.");
-  }
+  choice->sentence = AdviceOn(*choice);
 }
 
 }  // namespace dpnmf

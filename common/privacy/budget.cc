@@ -20,14 +20,16 @@ std::string ShownUp(const absl::StatusOr<double>& epsilon) {
   return epsilon.ok() ? FormatUp(*epsilon) : "unknown";
 }
 
-std::string Advice(const Budget& budget, MuSquared room) {
+std::string Advice(const Budget& budget, MuSquared room, double largest_run,
+                   bool is_own_limit) {
   const bool may_return = budget.reserved > MuSquared();
-  if (room > MuSquared()) {
+  if (largest_run >= kLeastRun) {
     return absl::StrCat("ask for at most the largest run",
                         may_return ? ", or wait until open runs end" : "");
   }
-  if (RoomOf(budget) > MuSquared())
-    return "this identity has used all of its own limit; ask the operator";
+  if ((is_own_limit && !may_return) || RoomOf(budget) > room)
+    return "this identity has used up its own limit; ask the curator's "
+           "operator, who can raise it (`budgets` in the allow-list)";
   return may_return ? "wait until open runs end and return what they do not use"
                     : "the cap is used up; only another population, with a "
                       "policy from the operator, has more budget";
@@ -71,17 +73,22 @@ absl::StatusOr<double> LargestRun(MuSquared room, Conversion conversion,
 
 std::string OverBudgetSentence(std::string_view owner, MuSquared asked,
                                const Budget& budget, MuSquared room,
-                               Conversion conversion, double delta) {
+                               Conversion conversion, double delta,
+                               bool is_own_limit) {
   const auto largest = LargestRun(room, conversion, delta);
   return absl::StrCat(
-      "The run exceeds the budget of ", View(owner), ": asked epsilon ",
+      "The run exceeds the ", is_own_limit ? "own limit" : "budget", " of ",
+      View(owner), ": asked epsilon ",
       ShownUp(Epsilon(conversion, asked, delta)), ", spent ",
       ShownUp(Spent(budget, conversion, delta)), ", spent and reserved ",
       ShownUp(SpentAndReserved(budget, conversion, delta)), ", largest run ",
-      largest.ok() ? FormatDown(*largest) : "unknown", ", cap ",
+      !largest.ok()           ? "unknown"
+      : *largest >= kLeastRun ? FormatDown(*largest)
+                              : "0",
+      is_own_limit ? ", limit " : ", cap ",
       ShownUp(Epsilon(conversion, budget.cap, delta)), " (",
       View(NameOf(conversion)), " at delta ", FormatNumber(delta), "); ",
-      Advice(budget, room), ".");
+      Advice(budget, room, largest.value_or(0), is_own_limit), ".");
 }
 
 }  // namespace dpnmf

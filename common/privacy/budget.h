@@ -51,16 +51,20 @@ absl::StatusOr<double> SpentAndReserved(const Budget& budget,
 // digits, if `room` is what it allows. 0: no run fits.
 absl::StatusOr<double> LargestRun(MuSquared room, Conversion conversion,
                                   double delta);
+// A largest run below this is no run: what is left of a budget is rounding.
+inline constexpr double kLeastRun = 1e-3;
 
 // "over the budget of population `people`: asked epsilon 1, spent 0.3488, spent
 // and reserved 0.7028, largest run 0.7027, cap 1 (rdp at delta 1e-05); ask for
 // the largest run or less, or wait until open runs end". `owner` is what the
-// budget belongs to. `room` is what a run may cost: RoomOf(budget), or less if
-// another budget has less. Four digits; the largest run is rounded down, all
+// budget belongs to; is_own_limit: it is the limit that an operator set for one
+// identity. `room` is what a run may cost: RoomOf(budget), or less if another
+// budget has less. Four digits; the largest run is rounded down, all
 // else up. "unknown" stands for what has no epsilon.
 std::string OverBudgetSentence(std::string_view owner, MuSquared asked,
                                const Budget& budget, MuSquared room,
-                               Conversion conversion, double delta);
+                               Conversion conversion, double delta,
+                               bool is_own_limit = false);
 
 }  // namespace dpnmf
 

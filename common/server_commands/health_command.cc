@@ -44,7 +44,8 @@ Command HealthCommandOf(std::string default_listen) {
                          {.value = "FILE", .env = true, .required = true}),
                     Flag("--key", &flags->tls.key_file, "PEM file of the key",
                          {.value = "FILE", .env = true, .required = true})},
-          .run = [flags] { return Health(*flags); }};
+          .run = [flags] { return Health(*flags); },
+          .also_section = "serve"};
 }
 
 }  // namespace dpnmf

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "dpnmf/v1/privacy.pb.h"
@@ -68,6 +69,54 @@ absl::Status OwnRefusal(const std::string& text) {
   return Refusal(kKind, code, rest.substr(0, open));
 }
 
+// "127.0.0.1:17432" of the text of a connection that was not made, which gRPC
+// ends with "ipv4:127.0.0.1:17432: Failed to connect ..."; empty if it names no
+// address.
+std::string AddressIn(const std::string& text) {
+  for (const std::string_view scheme : {"ipv4:", "ipv6:"}) {
+    const std::size_t begin = text.rfind(scheme);
+    if (begin == std::string::npos) continue;
+    const std::size_t end = text.find(": ", begin);
+    if (end == std::string::npos) continue;
+    return absl::StrReplaceAll(
+        text.substr(begin + scheme.size(), end - begin - scheme.size()),
+        {{"%5B", "["}, {"%5D", "]"}});
+  }
+  return "";
+}
+
+// Sentence for a connection that there is not.
+std::string UnreachableText(const std::string& text) {
+  const std::size_t through = text.find("; through ");
+  if (through != std::string::npos)
+    return absl::StrCat("The other side cannot be reached",
+                        text.substr(through),
+                        ". Check that proxy, the address, and that the server "
+                        "runs.");
+  const std::string address = AddressIn(text);
+  if (!address.empty() && text.find("refused") != std::string::npos)
+    return absl::StrCat("Nothing answers at ", address,
+                        "; check that the server runs, and its address.");
+  constexpr std::string_view kLookup = "DNS resolution failed for ";
+  if (const std::size_t name = text.find(kLookup); name != std::string::npos) {
+    const std::size_t begin = name + kLookup.size();
+    return absl::StrCat("The name in ",
+                        text.substr(begin, text.find(": ", begin) - begin),
+                        " has no address; check its spelling and the DNS "
+                        "server.");
+  }
+  if (text.find("losed") != std::string::npos ||
+      text.find("reset") != std::string::npos ||
+      text.find("Broken pipe") != std::string::npos)
+    return absl::StrCat(
+        "The other side", address.empty() ? "" : " at ", address,
+        " ended the connection: it stops, or it refuses this side's "
+        "certificate (revoked, expired, or of a CA that it does not know).");
+  return absl::StrCat(
+      "There is no connection to the other side", address.empty() ? "" : " at ",
+      address, "; check that the server runs, its address, and firewalls.");
+}
+
 // A status that the transport made, not the other program.
 absl::Status FromTransport(const grpc::Status& status) {
   const absl::StatusCode kind = KindOf(status.error_code());
@@ -75,10 +124,7 @@ absl::Status FromTransport(const grpc::Status& status) {
   switch (kind) {
     case absl::StatusCode::kUnavailable:
       DPNMF_RETURN_IF_ERROR(OwnRefusal(text));
-      return Refusal(kind, "unreachable",
-                     absl::StrCat("The other side cannot be reached (", text,
-                                  "). Check that the server runs, its address, "
-                                  "and the certificates of both sides."));
+      return Refusal(kind, "unreachable", UnreachableText(text));
     case absl::StatusCode::kDeadlineExceeded:
       return Refusal(kind, "deadline-exceeded",
                      "The other side did not answer in time; try again.");

@@ -43,7 +43,8 @@ Command DoctorCommand() {
           "same time. The output is for the\noperator. Exit code 7 if a check "
           "failed.",
       .flags = ServeFlags(options.get()),
-      .run = [=] { return Examine(*options, *backup, *quick, *format); }};
+      .run = [=] { return Examine(*options, *backup, *quick, *format); },
+      .also_section = "serve"};
   doctor.flags.push_back(Flag("--backup", backup.get(),
                               "Directory of the last backup",
                               {.value = "DIR"}));

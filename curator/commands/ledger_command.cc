@@ -112,7 +112,7 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
 // Returns an empty text if the guarantee holds.
 std::string VoidText(const Position& position) {
   if (!position.void_since.has_value()) return "";
-  return absl::StrCat("  VOID                   since ",
+  return absl::StrCat("  VOID                  since ",
                       MomentText(*position.void_since),
                       ": a table about these people was published without "
                       "privacy\n");
@@ -123,7 +123,7 @@ std::string PartitionsText(const PopulationPolicy& policy,
                            const Position& position) {
   if (position.partitions.empty()) return "";
   std::string text =
-      absl::StrCat("  partitions             of the people, by ",
+      absl::StrCat("  partitions            of the people, by ",
                    policy.partitions.by, "; each has the whole cap\n");
   for (const PartitionPosition& one : position.partitions) {
     const Budget budget = {position.cap, one.charged, one.reserved};
@@ -146,10 +146,10 @@ std::string PopulationText(const PopulationPolicy& policy,
       LargestRun(RoomOf(budget), policy.conversion, policy.delta);
   return absl::StrFormat(
       "population %s (%s)\n"
-      "  guarantee (the cap's)  epsilon %s at delta %s by %s\n"
-      "  ledger reading         spent %s, spent and reserved %s\n"
+      "  guarantee of the cap  epsilon %s at delta %s by %s\n"
+      "  spent so far          epsilon %s, spent and reserved %s\n"
       "%s"
-      "  largest run            epsilon %s\n%s",
+      "  largest run           epsilon %s\n%s",
       policy.population, View(NameOf(policy.adjacency)),
       FormatUp(policy.epsilon), FormatUp(policy.delta),
       View(NameOf(policy.conversion)), spent.ok() ? FormatUp(*spent) : "?",
@@ -166,9 +166,9 @@ std::string RowText(const v1::LedgerRowReport& row) {
       : !row.identity().empty()    ? row.identity()
                                    : row.dataset();
   return absl::StrFormat(
-      "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
+      "%6u  %s  %-10s  %-16s  %-24s  %-12s  %6u  %-10s  %10s  %s\n",
       row.sequence(), MomentText(row.unix_seconds()), row.kind(),
-      row.population(), who, row.run_id().substr(0, 8), row.round(),
+      row.population(), who, row.run_id().substr(0, 12), row.round(),
       row.mechanism(), FormatUp(row.cost().value()),
       row.row_hash().substr(0, 16));
 }
@@ -186,7 +186,7 @@ std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,
   }
   absl::StrAppend(
       &text, absl::StrFormat(
-                 "\n%6s  %-20s  %-10s  %-16s  %-24s  %-8s  %6s  %-10s  %10s  "
+                 "\n%6s  %-20s  %-10s  %-16s  %-24s  %-12s  %6s  %-10s  %10s  "
                  "%s\n",
                  "row", "time", "kind", "population", "identity", "run",
                  "round", "mechanism", "cost mu^2", "hash"));

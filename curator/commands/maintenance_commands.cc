@@ -83,6 +83,13 @@ absl::Status Restore(const MaintenanceOptions& options) {
                   {"anchor", anchor.empty() ? std::string("none") : anchor}},
                  AuditSync::kDurable));
   Print("restored " + options.data_dir + ": " + BackupReportText(report));
+  if (anchor.empty()) {
+    absl::FPrintF(
+        stderr,
+        "dpnmf-curator: warning: without an anchor nothing shows that this "
+        "backup is the latest state: charges that were made after it are "
+        "forgotten, and their budget can be spent again.\n");
+  }
   return absl::OkStatus();
 }
 
@@ -95,17 +102,20 @@ absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
 absl::Status Close(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
                          LedgerPathsOf(options));
-  DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
+  DPNMF_ASSIGN_OR_RETURN(const std::string run_id,
+                         WholeRunId(audit.rows, options.run));
   DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
   DPNMF_ASSIGN_OR_RETURN(
       const AbandonedRun run,
-      CloseAbandonedRun(ledger_paths, options.run,
+      CloseAbandonedRun(ledger_paths, run_id,
                         absl::StrFormat("operator, uid %d", ::getuid()),
                         log.get()));
   Print(absl::StrFormat(
       "closed run %s of %s: mu^2 %.4g of population %s is available again; %s "
       "charged.\n",
-      options.run, run.identity, run.returned.ToDouble(), run.population,
+      run_id.substr(0, 12), run.identity, run.returned.ToDouble(),
+      run.population,
       run.charged_rounds == 1
           ? std::string("1 round stays")
           : absl::StrFormat("%u rounds stay", run.charged_rounds)));
@@ -140,7 +150,10 @@ absl::Status Forget(const MaintenanceOptions& options) {
                          LedgerPathsOf(options));
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
   RetentionRequest request;
-  request.runs = options.runs;
+  for (const std::string& digits : options.runs) {
+    DPNMF_ASSIGN_OR_RETURN(request.runs.emplace_back(),
+                           WholeRunId(audit.rows, digits));
+  }
   request.dry_run = options.dry_run;
   if (options.older_than_days > 0) {
     const auto now = std::chrono::duration_cast<std::chrono::seconds>(
@@ -160,7 +173,7 @@ absl::Status Forget(const MaintenanceOptions& options) {
       const std::vector<ForgottenRun> forgotten,
       ForgetReleases(audit.rows, ReleaseDirectory(options.data_dir), request));
   for (const ForgottenRun& run : forgotten) {
-    Print(absl::StrFormat("run %s: %s, %u bytes %s\n", run.run_id,
+    Print(absl::StrFormat("run %s: %s, %u bytes %s\n", run.run_id.substr(0, 12),
                           Counted(run.releases, "release"), run.bytes,
                           options.dry_run ? "would be deleted" : "deleted"));
   }
@@ -230,9 +243,8 @@ Command ForgetCommand() {
       "were deleted is\nnever drawn again.\nExample:\n  dpnmf-curator forget "
       "--data-dir /var/lib/dpnmf --older-than-days 365",
       options, Forget);
-  forget.flags.push_back(
-      Flag("--run", &options->runs,
-           "Run to forget, by its full id (ledger show --format json)"));
+  forget.flags.push_back(Flag("--run", &options->runs,
+                              "Run to forget: its id, or the first digits"));
   forget.flags.push_back(
       Flag("--older-than-days", &options->older_than_days,
            "Forget all runs that were closed at least N days ago",
@@ -250,12 +262,11 @@ Command CloseCommand() {
       "Stop the server first. The part of the reservation that was not charged "
       "becomes\navailable again; charges stay. Nobody can open the run "
       "again.\nExample:\n  dpnmf-curator close --data-dir /var/lib/dpnmf --run "
-      "0123456789abcdef0123456789abcdef",
+      "0123456789ab",
       options, Close);
-  close.flags.push_back(
-      Flag("--run", &options->run,
-           "Run to close, by its full id (ledger show --format json)",
-           {.required = true}));
+  close.flags.push_back(Flag("--run", &options->run,
+                             "Run to close: its id, or the first digits",
+                             {.required = true}));
   close.flags.push_back(AuditLogFlag(options.get()));
   return close;
 }

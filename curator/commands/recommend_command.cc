@@ -81,9 +81,9 @@ std::string RecommendationsText(
                           row.rating(), row.stddev(),
                           TitleOf(row.item(), row.name()));
     for (const auto& reason : row.because()) {
-      absl::StrAppendFormat(&text, "%21s%+.2f  by %g for %s\n", "",
-                            reason.adds(), reason.rating(),
-                            TitleOf(reason.item(), reason.name()));
+      absl::StrAppendFormat(
+          &text, "%21s%+.2f, because %s was rated %g\n", "", reason.adds(),
+          TitleOf(reason.item(), reason.name()), reason.rating());
     }
   }
   absl::StrAppendFormat(&text,

@@ -214,7 +214,8 @@ absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
       of_all ? "budget-exhausted" : "identity-budget-exhausted",
       OverBudgetSentence(
           of_all ? people : absl::StrCat("`", row.identity, "` on ", people),
-          row.cost, of_all ? all : own, room, policy.conversion, policy.delta));
+          row.cost, of_all ? all : own, room, policy.conversion, policy.delta,
+          /*is_own_limit=*/!of_all));
 }
 
 absl::Status LedgerBook::CheckCharge(const LedgerRow& row) const {

@@ -119,8 +119,10 @@ absl::StatusOr<FileLock> LockOf(const std::string& directory,
       absl::StrCat(directory, "/", name, ".lock"),
       Refusal(
           absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
-          absl::StrCat("Another process uses the ", name, " in `", directory,
-                       "`; stop it or choose another directory.")));
+          absl::StrCat("A curator or another command uses the ", name, " in `",
+                       directory,
+                       "`: if a curator is running there, use `import "
+                       "--online`, else wait for the command, or stop it.")));
 }
 
 // A new ledger: its first row and its anchor.

@@ -1,6 +1,8 @@
 #include "curator/maintenance/close_run.h"
 
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -24,11 +26,29 @@ absl::StatusOr<AbandonedRun> FindOpenRun(const std::vector<LedgerRow>& rows,
   if (run.has_value()) return *std::move(run);
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
                  absl::StrCat("The ledger has no run ", run_id,
-                              ": give the full id, as `dpnmf-curator ledger "
-                              "show --format json` prints it."));
+                              "; `dpnmf-curator ledger show` lists them."));
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> WholeRunId(const std::vector<LedgerRow>& rows,
+                                       const std::string& digits) {
+  std::set<std::string> found;
+  for (const LedgerRow& row : rows)
+    if (!digits.empty() && row.run_id.starts_with(digits))
+      found.insert(row.run_id);
+  if (found.size() == 1) return *found.begin();
+  if (found.empty()) {
+    return Refusal(absl::StatusCode::kNotFound, "run-unknown",
+                   absl::StrCat("No run in the ledger begins with '", digits,
+                                "'; `dpnmf-curator ledger show` lists them."));
+  }
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "run-id-ambiguous",
+      absl::StrCat("More than one run begins with '", digits,
+                   "': ", *found.begin(), ", ", *std::next(found.begin()),
+                   found.size() > 2 ? ", ..." : "", "; give more digits."));
+}
 
 absl::StatusOr<AbandonedRun> CloseAbandonedRun(const Ledger::Options& places,
                                                const std::string& run_id,

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/log/audit_log.h"
@@ -21,6 +22,11 @@ struct AbandonedRun {
   std::uint64_t charged_rounds = 0;
   MuSquared returned;
 };
+
+// The id of the run in `rows` that alone begins with these digits.
+// INVALID_ARGUMENT "run-id-ambiguous"; NOT_FOUND "run-unknown".
+absl::StatusOr<std::string> WholeRunId(const std::vector<LedgerRow>& rows,
+                                       const std::string& digits);
 
 // Who asked (`by`) is on disk in `log` before the ledger changes: UNAVAILABLE
 // "audit-failed". NOT_FOUND "run-unknown", "ledger-missing";

@@ -108,8 +108,9 @@ std::optional<Finding> VoidGuaranteeOf(const LedgerAudit& audit,
 }
 
 // `audit` is null if the ledger cannot be trusted.
+// `weak` holds the populations whose weak cap was named already.
 Finding DatasetPromise(const DatasetDescription& dataset,
-                       const LedgerAudit* audit) {
+                       const LedgerAudit* audit, std::set<std::string>* weak) {
   if (audit != nullptr) {
     if (const absl::Status promise = PromiseIn(*audit, dataset); !promise.ok())
       return Bad(promise.message(),
@@ -124,9 +125,11 @@ Finding DatasetPromise(const DatasetDescription& dataset,
                     "Choose a smaller delta for a new population; this one's "
                     "cannot be changed.");
   }
-  if (is_private && dataset.epsilon > kWeakEpsilon) {
+  if (is_private && dataset.epsilon > kWeakEpsilon &&
+      weak->insert(dataset.population).second) {
     return Doubtful(
-        StrCat("Its cap, epsilon ", dataset.epsilon, ", is a weak promise."),
+        StrCat("The cap of its population ", dataset.population, ", epsilon ",
+               dataset.epsilon, ", is a weak promise."),
         "See docs/reference/sign_off.md; a cap cannot be changed later.");
   }
   if (!dataset.partition.empty()) {
@@ -215,10 +218,11 @@ Finding FilesOf(const CuratorDoctorOptions& options, const Dataset& dataset,
                            "not read (--quick)."),
                     "Run doctor without --quick.");
   }
-  return Judged(
-      CheckFiles(*checks, KeyOfFiles(*key)),
-      StrCat("All of its ", checks->size(), " files are those of the import."),
-      kAdvice);
+  return Judged(CheckFiles(*checks, KeyOfFiles(*key)),
+                checks->size() == 1 ? "Its file is that of the import."
+                                    : StrCat("All of its ", checks->size(),
+                                             " files are those of the import."),
+                kAdvice);
 }
 
 void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
@@ -238,12 +242,13 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                      "Restore it from a backup, or move it away and import "
                      "its file again under a new name."));
   bool sparse = false;
+  std::set<std::string> weak;
   std::vector<DatasetDescription> descriptions;
   for (const std::unique_ptr<Dataset>& dataset : all) {
     descriptions.push_back(dataset->description());
     sparse = sparse || dataset->sparse();
     checks->Add(StrCat("data set ", dataset->description().name),
-                DatasetPromise(dataset->description(), audit));
+                DatasetPromise(dataset->description(), audit, &weak));
     const std::string& name = dataset->description().name;
     checks->Add(StrCat("files of ", name), FilesOf(options, *dataset, audit));
     checks->Add(StrCat("fingerprints of ", name),

@@ -116,8 +116,12 @@ void PrintText(const v1::FactorizeReport& report) {
   absl::PrintF(
       "  objective   %.6f  (1/(2N) |V - WH|^2, columns of V of length 1)\n",
       report.objective());
-  absl::PrintF("  iterations  %d, stopped by %s\n", report.iterations(),
-               report.stopped_by());
+  if (report.stopped_by() == "converged") {
+    absl::PrintF("  converged after %d iterations\n", report.iterations());
+  } else {
+    absl::PrintF("  %d iterations, stopped by %s\n", report.iterations(),
+                 report.stopped_by());
+  }
   absl::PrintF("  seconds     %.3f, and %.3f for reading the file\n",
                report.seconds(), report.time(0).seconds());
   absl::PrintF(

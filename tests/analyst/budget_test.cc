@@ -111,9 +111,9 @@ TEST_F(BudgetTest, NoticesAChargeThatTheMirrorLacks) {
   curator_.AddForeignCharge();
   const v1::GetBudgetReply reply = Budget();
   EXPECT_FALSE(reply.agree());
-  EXPECT_NE(reply.disagreement().find(
-                "1 charge(s) that this analyst has not recorded"),
-            std::string::npos)
+  EXPECT_NE(
+      reply.disagreement().find("1 charge that this analyst has not recorded"),
+      std::string::npos)
       << reply.disagreement();
 }
 

@@ -165,6 +165,25 @@ TEST_F(CuratorClientTest, SaysThatTheServerIsNotAdmittedAndNotTheClient) {
       << refused;
 }
 
+TEST_F(CuratorClientTest, NamesTheCauseIfTheServersCertificateIsRefused) {
+  const struct {
+    const char* code;
+    const char* words;
+  } cases[] = {{"certificate-revoked", "it was revoked (certificate-revoked)"},
+               {"certificate-expired", "it has expired (certificate-expired)"},
+               {"certificate-unknown-ca", "of a CA that the curator does not"}};
+  for (const auto& one : cases) {
+    curator_.script = [&](grpc::ServerContext*, Stream*) {
+      return ToGrpc(Refusal(absl::StatusCode::kUnauthenticated, one.code, "."));
+    };
+    const auto status = connection_->NewStream()->Open("run", {}).status();
+    EXPECT_EQ(ReasonCode(status), "analyst-not-admitted");
+    EXPECT_NE(status.message().find(one.words), std::string::npos) << status;
+    EXPECT_NE(status.message().find("not yours"), std::string::npos) << status;
+    EXPECT_EQ(status.message().find("access"), std::string::npos) << status;
+  }
+}
+
 TEST_F(CuratorClientTest, KeepsTheNamesOfARefusedCertificateToItself) {
   curator_.script = [](grpc::ServerContext*, Stream*) {
     return grpc::Status(

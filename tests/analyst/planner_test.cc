@@ -225,8 +225,8 @@ TEST_F(PlannerTest, SaysThatARunAboveTheAnalystsOwnLimitWouldBeRefused) {
   EXPECT_TRUE(reply.would_be_refused());
   EXPECT_EQ(reply.refusal_code(), "identity-budget-exhausted");
   for (const char* part :
-       {"the budget of this analyst on population `people`: asked epsilon 2,",
-        "largest run 1.5, cap 1.5 "}) {
+       {"the own limit of this analyst on population `people`: asked epsilon 2,",
+        "largest run 1.5, limit 1.5 "}) {
     EXPECT_NE(reply.refusal().find(part), std::string::npos) << reply.refusal();
   }
 }

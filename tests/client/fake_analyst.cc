@@ -199,6 +199,7 @@ grpc::Status FakeAnalyst::StartRun(
     for (const double value : request.dictionary().values())
       last_dictionary.push_back(value);
   }
+  if (on_start) on_start();
   *run = runs[0];
   if (started.has_value()) {
     *run = *started;

@@ -73,6 +73,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
 
   // Run that StartRun starts; if not set, the first of `runs`.
   std::optional<v1::Run> started;
+  std::function<void()> on_start;  // called by StartRun, if it is set
   v1::RunSpecification last_specification;
   std::vector<double> last_dictionary;
   std::vector<std::uint64_t> watch_cursors;  // of each WatchRun

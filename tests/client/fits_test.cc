@@ -192,7 +192,7 @@ TEST_F(Program, ModelSaysWhichPartsAreNoise) {
             kExitOk)
       << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("50.0 %         0.95"));
-  EXPECT_THAT(out_.str(), HasSubstr("0.50  take it for noise"));
+  EXPECT_THAT(out_.str(), HasSubstr("0.50  probably noise"));
   std::ifstream file(Path("parts.csv"));
   std::string header, first, second;
   std::getline(file, header);

@@ -103,7 +103,7 @@ TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
       {{"datasets", "--colour"},
        "There is no flag `--colour`; see 'dpnmf datasets --help'."},
       {{"datasets", "digits"},
-       "No command takes the argument `digits`; see 'dpnmf datasets --help'."},
+       "Unexpected `digits`; see 'dpnmf datasets --help'."},
       {{"plan", "--dataset", "digits", "--epsilon", "1"},
        "--rank is required for a data set that does not hold ratings; see "
        "'dpnmf plan --help'."},

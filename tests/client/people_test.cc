@@ -43,6 +43,26 @@ TEST_F(Program, TopListsTheLargestEntriesByName) {
   EXPECT_DOUBLE_EQ(json["parts"][0]["features"][2]["weight"], .25);
 }
 
+TEST_F(Program, TopJudgesPartsAsModelDoes) {
+  analyst().model = ApplesAndFigs();
+  EXPECT_EQ(Run({"top", "3f9a", "--words", "1", "--judge"}), kExitOk)
+      << err_.str();
+  EXPECT_EQ(out_.str(),
+            "part  reliability          largest entries\n"
+            "   1  0.95 reliable        #1 1.00\n"
+            "   2  0.50 probably noise  #4 1.00\n");
+}
+
+TEST_F(Program, ACommandWithoutItsRunSaysHowItIsGiven) {
+  EXPECT_EQ(Run({"top"}), kExitUsage);
+  EXPECT_EQ(err_.str(),
+            "dpnmf: Give the id of the run, or its first digits: dpnmf top "
+            "RUN; see 'dpnmf top --help'. [usage]\n");
+  EXPECT_EQ(Run({"train", "--dataset", "digits", "--epsilon", "1"}),
+            kExitUsage);
+  EXPECT_NE(err_.str().find("see 'dpnmf train --help'."), std::string::npos);
+}
+
 TEST_F(Program, TopWithoutNamesGivesRows) {
   analyst().model = ApplesAndFigs();
   analyst().model.col(1).setZero();

@@ -35,8 +35,8 @@ TEST(Table, KeyValueLinesHaveNoHeader) {
 
 TEST(Progress, BarShowsRoundsTheReadingAndTime) {
   EXPECT_EQ(ProgressBar(SampleEvent(1), v1::CONVERSION_RDP, 200, 91),
-            "running 1/3 [#########..................] epsilon spent 0.3334 (a "
-            "reading)  3 min 20 s left");
+            "running 1/3 [#############..........................] epsilon "
+            "spent 0.3334  3 min 20 s left");
 }
 
 TEST(Progress, BarFitsTheTerminal) {
@@ -56,14 +56,13 @@ TEST(Progress, WhatIsLeftIsShownOnceTheLedgerIsKnown) {
   v1::RunEvent event = SampleEvent(1);
   event.clear_position();
   EXPECT_THAT(ProgressLine(event, v1::CONVERSION_RDP),
-              AllOf(HasSubstr("spent 0.3334 (a reading)"),
-                    Not(HasSubstr("largest run"))));
+              AllOf(HasSubstr("spent 0.3334"), Not(HasSubstr("largest run"))));
 }
 
 TEST(Progress, LineShowsTheEnforcedConversion) {
   EXPECT_EQ(ProgressLine(SampleEvent(2), v1::CONVERSION_RDP),
-            "round 2/3  running  epsilon spent 0.6667 (a reading), largest run "
-            "2.838  change 0.04568  0.5 s");
+            "round 2/3  running  epsilon spent 0.6667, largest run 2.838  "
+            "change 0.04568  0.5 s");
   EXPECT_THAT(ProgressLine(SampleEvent(2), v1::CONVERSION_GAUSSIAN),
               HasSubstr("spent 0.3334"));
 }
@@ -146,10 +145,10 @@ TEST(Text, APlanOfRatingsShowsReleasesAndShares) {
   run.set_profile_directions(8);
   EXPECT_THAT(
       PlanText(reply),
-      AllOf(HasSubstr("moments of             up to 120 items\n"),
-            HasSubstr("shares of the cost     items 0.25, co-ratings 0.5, "
+      AllOf(HasSubstr("moments of                 up to 120 items\n"),
+            HasSubstr("shares of the cost         items 0.25, co-ratings 0.5, "
                       "residuals 0.125, corrections 0.125\n"),
-            HasSubstr("corrections for        8 directions\n"),
+            HasSubstr("corrections for            8 directions\n"),
             Not(HasSubstr("inner iterations")),
             Not(HasSubstr("first dictionary"))));
   run.clear_shares();
@@ -158,30 +157,33 @@ TEST(Text, APlanOfRatingsShowsReleasesAndShares) {
                                      Not(HasSubstr("corrections for"))));
 }
 
-TEST(Text, RunsLabelTheReading) {
+TEST(Text, RunsShowWhatIsSpent) {
   v1::ListRunsReply reply;
   *reply.add_runs() = SampleRun(kRunId);
   EXPECT_EQ(
       RunsText(reply),
       "RUN           STATE      DATA SET  RANK  ROUNDS  MECHANISM   "
-      "EPSILON SPENT (READING)  OF  STARTED\n"
+      "EPSILON SPENT  OF  STARTED\n"
       "3f9a01234567  completed  digits       2     3/3  statistics         "
-      "               1   1  2023-11-14T22:13:20Z\n");
+      "     1   1  2023-11-14T22:13:20Z\n");
 }
 
 TEST(Text, PlanShowsPriceBudgetNoiseAndVerdict) {
-  EXPECT_EQ(PlanText(SamplePlan()),
-            R"(data set               digits
-rank                   2
-rounds                 3
-mechanism              statistics
-outliers               off
-inner iterations       10
-share of A             0.5
-first dictionary       random, seed 0
-guarantee (the cap's)  epsilon 4 at delta 1e-05 (rdp, replace_one)
+  EXPECT_EQ(PlanText(SamplePlan(), /*details=*/true),
+            R"(data set                   digits
+rank                       2
+rounds                     3
+mechanism                  statistics
+outliers                   off
+inner iterations           10
+share of A                 0.5
+first dictionary           random, seed 0
+cost of this run, at most  epsilon 1 at delta 1e-05
+guarantee of the cap       epsilon 4 at delta 1e-05 (rdp, replace_one)
+spent so far               epsilon 2.172 of 4, with what open runs may spend
+largest run                epsilon 2.838 at delta 1e-05
 
-price of the run if every round is charged (a reading; enforced: rdp)
+cost of this run, at most (enforced: rdp)
                MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
   this run  0.03125                            1         0.75       0.5
 
@@ -193,7 +195,7 @@ budget of population digits-people
   left before the run   0.3125
   this run             0.03125
   left after the run    0.2812
-total after the run (a reading)
+spent and reserved after the run
                                     MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
   charged, reserved and this run  0.2188                          2.5        1.875      1.25
 
@@ -202,8 +204,29 @@ noise of a round (standard deviation of each entry of the mean over people)
   statistics      30  A     2 x 2  0.01235          0.01746                   1.414            2^-40
                       B     6 x 2  0.01235                -                   1.414            2^-40
 
+This run fits 10 more times into what is left.
 This run would be accepted. Nothing was spent by asking.
 )");
+}
+
+TEST(Text, APlanSpeaksOfMoneyInWords) {
+  EXPECT_THAT(PlanText(SamplePlan()),
+              AllOf(Not(HasSubstr("MU^2")), Not(HasSubstr("SIGMA")),
+                    HasSubstr("\nThis run fits 10 more times into what is "
+                              "left.\n")));
+  v1::PlanRunReply reply = SamplePlan();
+  *reply.mutable_plan()->mutable_cost() = reply.position().left();
+  EXPECT_THAT(PlanText(reply), HasSubstr("\nThis run fits once more into"));
+  // An own limit of 2^-4 has room for two runs of 2^-5.
+  reply = SamplePlan();
+  v1::OwnLimit& own = *reply.mutable_position()->mutable_own_limit();
+  own.mutable_charged()->set_units("0");
+  own.mutable_reserved()->set_units("0");
+  own.mutable_cap()->set_units(std::to_string(std::uint64_t{1} << 56));
+  EXPECT_THAT(PlanText(reply), HasSubstr("\nThis run fits 2 more times into"));
+  reply.mutable_plan()->mutable_cost()->set_units(
+      std::to_string(std::uint64_t{1} << 57));
+  EXPECT_THAT(PlanText(reply), Not(HasSubstr("fits")));
 }
 
 TEST(Text, ABudgetThatIsWholeLooksWhole) {
@@ -214,7 +237,7 @@ TEST(Text, ABudgetThatIsWholeLooksWhole) {
   *position.mutable_left() = position.cap();
   position.clear_charged();
   position.clear_reserved();
-  const std::string text = PlanText(reply);
+  const std::string text = PlanText(reply, /*details=*/true);
   EXPECT_THAT(text, AllOf(HasSubstr("  cap                    0.702\n"),
                           HasSubstr("  left before the run    0.702\n")));
 }
@@ -224,36 +247,46 @@ TEST(Text, ARefusedPlanSaysWhyAndShowsNothingLeft) {
   reply.set_would_be_refused(true);
   reply.set_refusal("The budget is spent.");
   reply.set_refusal_code("over-budget");
-  const std::string text = PlanText(reply);
+  const std::string text = PlanText(reply, /*details=*/true);
   EXPECT_THAT(text, EndsWith("This run would be refused: The budget is spent. "
                              "[over-budget]\n"));
   EXPECT_THAT(text, HasSubstr("left after the run         -\n"));
 }
 
+constexpr char kBudgetInWords[] =
+    R"(population            digits-people
+guarantee of the cap  epsilon 4 at delta 1e-05 (rdp, replace_one)
+spent so far          epsilon 2.172 of 4, with what open runs may spend
+largest run           epsilon 2.838 at delta 1e-05
+
+)";
+
 TEST(Text, BudgetSeparatesGuaranteeFromReadings) {
   EXPECT_EQ(BudgetText(SampleBudget()),
-            R"(population                      digits-people
-guarantee (the cap's)           epsilon 4 at delta 1e-05 (rdp, replace_one)
-largest run                     epsilon 2.838 at delta 1e-05
-spent and reserved (a reading)  epsilon 2.172 of 4
+            absl::StrCat(kBudgetInWords,
+                         "our copy of the ledger agrees with "
+                         "the curator's\n"));
+  EXPECT_EQ(
+      BudgetText(SampleBudget(), /*details=*/true),
+      absl::StrCat(
+          kBudgetInWords,
+          R"(                  MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
+  cap              0.5                            4            3         2
+  charged, all   0.125                         1.75        1.313     0.875
+  charged, own   0.125                         1.75        1.313     0.875
+  reserved      0.0625
+  left          0.3125
 
-                              MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
-  cap (the guarantee)          0.5                            4            3         2
-  charged, all (a reading)   0.125                         1.75        1.313     0.875
-  charged, own (a reading)   0.125                         1.75        1.313     0.875
-  reserved                  0.0625
-  left                      0.3125
+                    OWN CHARGES  OWN MU^2  LEDGER ROWS  CHAIN HEAD
+  curator's ledger            4     0.125            7  abababababababab
+  our copy                    4     0.125            7  abababababababab
+our copy of the ledger agrees with the curator's
 
-                          OWN CHARGES  OWN MU^2  LEDGER ROWS  CHAIN HEAD
-  ledger of record                  4     0.125            7  abababababababab
-  mirror of this analyst            4     0.125            7  abababababababab
-mirror and ledger of record agree
-
-Renyi divergence of what is charged (a reading)
+Renyi divergence of what is charged
   ORDER  EPSILON
       2    0.125
      16        1
-)");
+)"));
 }
 
 TEST(Text, ABudgetShowsTheAnalystsOwnLimit) {
@@ -263,9 +296,18 @@ TEST(Text, ABudgetShowsTheAnalystsOwnLimit) {
   limit->mutable_reserved()->set_units("0");
   limit->mutable_cap()->set_units(  // 2^-4 of 2^60
       std::to_string(std::uint64_t{1} << 56));
-  const std::string text = BudgetText(reply);
+  const std::string text = BudgetText(reply, /*details=*/true);
   EXPECT_THAT(text, HasSubstr("  left of this analyst's own limit  0.0625\n"));
-  EXPECT_THAT(text, HasSubstr("largest run                     epsilon 1."));
+  EXPECT_THAT(text, HasSubstr("largest run                epsilon 1."));
+  EXPECT_THAT(text, HasSubstr("own limit of this analyst  epsilon 1."));
+  EXPECT_THAT(text, Not(HasSubstr("used up")));
+  // A rest of rounding is nothing.
+  limit->mutable_charged()->set_units(
+      std::to_string((std::uint64_t{1} << 56) - 3));
+  EXPECT_THAT(BudgetText(reply),
+              AllOf(HasSubstr("largest run                epsilon 0 at"),
+                    HasSubstr("is spent or reserved: it is used up; ask the "
+                              "curator's operator, who can raise it\n")));
 }
 
 // Every text that names a guarantee says that it does not hold.
@@ -315,20 +357,18 @@ TEST(Text, AFailedRunShowsItsErrorAndEveryEpsilonItsKind) {
   run.set_error_code("over-budget");
   const std::string text = RunText(run);
   EXPECT_THAT(text, HasSubstr("The budget is spent. [over-budget]"));
-  EXPECT_THAT(text, HasSubstr("spent so far (a reading)"));
-  EXPECT_THAT(text, HasSubstr("price if every round is charged"));
+  EXPECT_THAT(text, HasSubstr("spent so far"));
+  EXPECT_THAT(text, HasSubstr("cost, at most"));
 }
 
 TEST(Text, TheEndOfARunNamesReadingAndGuarantee) {
   EXPECT_EQ(
       RunEndText(SampleRun(kRunId), "epsilon 4", SampleEvent(3).position()),
       "run 3f9a01234567 completed after 3 of 3 rounds\n"
-      "  epsilon spent by this run (a reading)  1 at delta 1e-05 (rdp)\n"
-      "  guarantee (the cap's)                  epsilon 4\n"
-      "  largest run                            epsilon 2.838 at delta "
-      "1e-05\n"
-      "  its dictionary                         dpnmf model 3f9a01234567 "
-      "--output W.npy\n");
+      "  spent by this run     epsilon 1 at delta 1e-05 (rdp)\n"
+      "  guarantee of the cap  epsilon 4\n"
+      "  largest run           epsilon 2.838 at delta 1e-05\n"
+      "  its dictionary        dpnmf model 3f9a01234567 --output W.npy\n");
   EXPECT_THAT(
       RunEndText(SampleRun(kRunId), "", v1::LedgerPosition()),
       AllOf(Not(HasSubstr("guarantee")), Not(HasSubstr("largest run"))));

@@ -271,7 +271,7 @@ TEST_F(Program, TrainWithWaitShowsEveryRoundAndTheEnd) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("round 1/3"), HasSubstr("round 2/3"),
                                 HasSubstr("round 3/3"),
                                 HasSubstr("completed after 3 of 3 rounds"),
-                                HasSubstr("guarantee (the cap's)")));
+                                HasSubstr("guarantee of the cap")));
 }
 
 TEST_F(Program, TrainWithWaitAsJsonIsRunEventsRun) {

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <string>
 
@@ -15,10 +16,16 @@
 namespace dpnmf::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
+
+std::ptrdiff_t LinesOf(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
 
 TEST_F(Program, AFailedRunIsExitCodeNineAndSaysWhy) {
   v1::Run& run = analyst().runs[0];
@@ -65,6 +72,23 @@ TEST_F(Program, WatchGivesUpAfterAWhileWithExitCodeFive) {
   EXPECT_EQ(Run({"watch", "3f9a"}), kExitUnreachable);
   // Pauses of 1, 2, 4, 4, 4, 4, 4 ms make 23, the first sum of 20 or more.
   EXPECT_EQ(analyst().watch_cursors.size(), 8u);
+  // The loss is told once, then the end.
+  EXPECT_THAT(err_.str(), StartsWith("dpnmf: the server stopped, or the "
+                                     "connection was lost ("));
+  EXPECT_EQ(LinesOf(err_.str()), 2) << err_.str();
+}
+
+TEST_F(Program, AServerThatStopsIsOneLine) {
+  analyst().after_event = [](int attempt, std::uint64_t sent) {
+    return attempt == 1 && sent == 1
+               ? grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED")
+               : grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitOk);
+  EXPECT_THAT(err_.str(), AllOf(StartsWith("dpnmf: the server stopped, or the "
+                                           "connection was lost; trying again"),
+                                Not(HasSubstr("cancelled"))));
+  EXPECT_EQ(LinesOf(err_.str()), 1);
 }
 
 // Certificates are renewed in place.
@@ -110,6 +134,19 @@ TEST_F(Program, CtrlCLeavesTheRunGoingAndSaysSo) {
   EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
   EXPECT_THAT(err_.str(), HasSubstr("run 3f9a01234567 continues"));
   EXPECT_THAT(analyst().cancelled, IsEmpty());
+  ended.set_value();
+}
+
+TEST_F(Program, CtrlCWhileARunStartsSaysThatItMayHaveStarted) {
+  std::promise<void> ended;
+  const std::shared_future<void> until = ended.get_future().share();
+  analyst().on_start = [until] {
+    kill(getpid(), SIGINT);
+    until.wait();
+  };
+  EXPECT_EQ(RunWith("train"), kExitInterrupted);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("it may have started. 'dpnmf runs' shows it"));
   ended.set_value();
 }
 

@@ -144,7 +144,7 @@ expect "curator b starts again" compose up -d
 expect "it is healthy" await healthy curator-b
 expect "nothing was charged for it" charged $long
 expect "the analyst reaches all three again" await reachable
-expect "the run can be done again" client train --federation hospitals --rank 4 --epsilon 0.5 --wait
+expect "the run can be done again" client train --federation hospitals --rank 4 --epsilon 0.5 --spend-again --wait
 expect "it is charged once" charged $((long + 1))
 expect "mirror and ledgers agree at the end" agrees
 say "federation in containers passed"

@@ -214,7 +214,7 @@ scenario() {
   expect "the curator serves its certificate" await serves_given
   expect "renew the curator's certificate" deploy/certs.sh issue "$DPNMF_SECRETS" curator --dns curator --dns localhost --ip 127.0.0.1
   expect "the curator serves the renewed certificate" await serves_given
-  expect "trained with the renewed certificate" client train --dataset digits --rank 4 --epsilon 0.1 --wait
+  expect "trained with the renewed certificate" client train --dataset digits --rank 4 --epsilon 0.1 --spend-again --wait
   [ "$(docker inspect -f '{{.State.StartedAt}}' "$(container curator)")" = "$started" ] || fail "the curator was restarted"
   expect "revoke the client" deploy/certs.sh revoke "$DPNMF_SECRETS" "$DPNMF_SECRETS/alice/tls.crt"
   refused 5 unreachable "a revoked client is refused" client runs
@@ -226,7 +226,7 @@ scenario() {
   deploy/compose.sh stop curator >/dev/null 2>&1
   expect "an old copy of the curator's volume" copy_volume dpnmf-curator-data dpnmf-test-old
   expect "up again" deploy/up.sh
-  expect "a run after the copy" client train --dataset digits --rank 4 --epsilon 0.1 --wait
+  expect "a run after the copy" client train --dataset digits --rank 4 --epsilon 0.1 --spend-again --wait
   deploy/compose.sh stop curator >/dev/null 2>&1
   expect "a copy of what is true" copy_volume dpnmf-curator-data dpnmf-test-new
   expect "the old copy put back" copy_volume dpnmf-test-old dpnmf-curator-data

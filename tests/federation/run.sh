@@ -158,7 +158,7 @@ receipts() {
 check "the receipts of all three are kept" receipts
 statistics() { alice train --federation hospitals --rank 2 --rounds 3 --mechanism statistics --epsilon 1 --wait && says completed; }
 check "rounds of A and B" statistics
-rows() { alice train --federation hospitals --rank 2 --moment-rows 4 --epsilon 0.5 --wait && says completed; }
+rows() { alice train --federation hospitals --rank 2 --moment-rows 4 --epsilon 0.5 --spend-again --wait && says completed; }
 check "a mean, then the moments of some rows" rows
 alice train --dataset people-a --rank 2 --epsilon 1
 check "a member's own data set is not offered here" says dataset-unknown
@@ -234,7 +234,7 @@ sed 's/"max_rounds": 1000/"max_rounds": 999/' "$work/right.json" >"$work/federat
 start_curator a || die "curator a"
 before=$(charges b group-b)
 reachable || no "curator a is back"
-alice train --federation hospitals --rank 2 --epsilon 0.25 --wait
+alice train --federation hospitals --rank 2 --epsilon 0.25 --spend-again --wait
 check "curators with different files release nothing" says federation-offer-differs
 none() { [ "$(charges b group-b)" = "$before" ]; }
 check "and charge nothing" none

@@ -61,9 +61,9 @@ start_analyst || fail "analyst"
 exits 0 "march, while the server runs" take mar mar --online
 
 # January is paid for first; the other months have not been read.
-exits 0 "january alone" as alice train --dataset jan --rank 2 --epsilon 1.5 --hopeless --wait
+exits 0 "january alone" as alice train --dataset jan --rank 2 --epsilon 1.5 --even-if-unreliable --wait
 jan=$(sed -n 's|^run \([0-9a-f]*\) on .*|\1|p' "$work/out")
-exits 3 "january again" as alice train --dataset jan --rank 2 --epsilon 1.5 --hopeless
+exits 3 "january again" as alice train --dataset jan --rank 2 --epsilon 1.5 --even-if-unreliable
 says "partition \`jan\`"
 for m in jan feb mar; do budget $m; done
 grep -q '"partition": "feb"' "$work/feb.budget" || fail "the budget names no partition"
@@ -73,7 +73,7 @@ grep -q '"partition": "feb"' "$work/feb.budget" || fail "the budget names no par
 # One dictionary: January is free, the others are started and charged.
 exits 2 "without an epsilon" as alice train --datasets jan,feb,mar --rank 2
 says "data set 'feb' has no release"
-exits 0 "all months" as alice train --datasets jan,feb,mar --rank 2 --epsilon 1.5 --seed 5 --hopeless --wait
+exits 0 "all months" as alice train --datasets jan,feb,mar --rank 2 --epsilon 1.5 --seed 5 --even-if-unreliable --wait
 cp "$work/out" "$work/joint.out"
 grep -q "run ${jan:0:12} on jan has its release already: nothing is charged" "$work/joint.out" || fail "january is charged again"
 [ "$(grep -c "is started and charged" "$work/joint.out")" = 2 ] || fail "two months are not started"
@@ -113,16 +113,16 @@ exits 0 "everybody" dpnmf-curator import --name everybody --population patients 
 says "every run of it is charged to all partitions"
 start_curator || fail "the curator does not come back"
 for _ in $(seq 200); do as alice datasets && break; sleep 0.1; done
-exits 3 "everybody" as alice train --dataset everybody --rank 2 --epsilon 1.5 --hopeless
+exits 3 "everybody" as alice train --dataset everybody --rank 2 --epsilon 1.5 --even-if-unreliable
 says budget-exhausted
-exits 0 "everybody, a little" as alice train --dataset everybody --rank 2 --epsilon 0.1 --hopeless --wait
+exits 0 "everybody, a little" as alice train --dataset everybody --rank 2 --epsilon 0.1 --even-if-unreliable --wait
 previous=$(largest jan)
 for m in jan feb mar; do
   budget $m
   [ "$(largest $m)" != "$previous" ] || fail "$m has not paid for a run on everybody"
 done
 exits 0 "ledger" dpnmf-curator ledger show "${curator_dirs[@]}"
-says "partitions             of the people, by patient_id; each has the whole cap"
+says "partitions            of the people, by patient_id; each has the whole cap"
 says "mar in mar"
 exits 0 "datasets" as alice datasets
 says "patients/feb"

@@ -44,7 +44,7 @@ exits 2 "what needs the ledger" online late group --epsilon 8 --void-guarantee
 says flags-conflict
 [ ! -e "$data/datasets/late" ] || fail "a refused import left a data set"
 [ "$(datasets)" = 3 ] || fail "a refused import is served"
-exits 0 "train on the new one" as alice train --dataset others --rank 2 --epsilon 1 --hopeless --wait
+exits 0 "train on the new one" as alice train --dataset others --rank 2 --epsilon 1 --even-if-unreliable --wait
 exits 0 "the first run is done" as alice watch "$run"
 printf '%s\n' 1,0 1,0 1,0 1,0 0,1 0,1 0,1 0,1 >"$work/W.csv"
 exits 0 "H beside the server" dpnmf-curator transform --data-dir "$data" --name others --model "$work/W.csv" --output "$work/H.csv"

@@ -60,7 +60,7 @@ exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
 says "are verified"
 says "No errors, [1-9][0-9]* warning"
 exits 0 "doctor of the analyst" dpnmf-analyst doctor $(analyst_flags)
-says "offers 1 data sets"
+says "offers 1 data set\."
 chmod 755 "$data"
 exits 7 "doctor sees an open data directory" dpnmf-curator doctor $(curator_flags)
 says "chmod 0700"
@@ -175,6 +175,8 @@ restore() { dpnmf-curator restore --from "$1" --data-dir "$data" --anchor-dir "$
 exits 8 "a backup that lacks charges" restore "$work/first"
 says ledger-behind-anchor
 [ ! -e "$data" ] || fail "something was restored"
+exits 0 "any backup, without an anchor" dpnmf-curator restore --from "$work/first" --data-dir "$work/unanchored" --no-anchor
+says "warning: .*charges that were made after it are forgotten"
 exits 0 "the latest backup" restore "$work/second"
 start_curator || fail "the restored curator does not serve"
 exits 0 "a run on what was restored" as alice "${train[@]}" --wait
@@ -217,6 +219,7 @@ exits 0 "a run with the key that was given" as alice "${train[@]}" --wait
 exits 0 "doctor of the client" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
 certs revoke "$work/certs" "$work/certs/alice/tls.crt"
 exits 5 "a revoked client" as alice runs
+says "ended the connection: .*revoked"
 grep -q 'certificate-revoked' "$work/analyst.log" || fail "the log does not say that it was revoked"
 exits 7 "its doctor says so" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
 says "has been revoked"

@@ -43,7 +43,7 @@ start_analyst || fail "analyst"
 exits 0 "list" as alice datasets
 says "ratings 1 to 5"
 says one_rating
-exits 0 "plan" as alice plan --dataset films --epsilon 1
+exits 0 "plan" as alice plan --dataset films --epsilon 1 --details
 says "mechanism  *ratings"
 says "shares of the cost  *items"
 says "The noise in the count of an item is that of"

@@ -14,16 +14,18 @@ dpnmf-curator import --name people --population group --input "$work/people.csv"
   --epsilon 4 --delta 1e-6 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import"
 start_curator || fail "curator"
 start_analyst || fail "analyst"
-exits 0 "train" as alice train --dataset people --rank 2 --epsilon 1 --seed 3 --request-id monday --hopeless
+exits 0 "train" as alice train --dataset people --rank 2 --epsilon 1 --seed 3 --request-id monday --even-if-unreliable
 paid=$(ids | head -n 1)
 exits 0 "watch" as alice watch "$paid"
-exits 0 "the same request" as alice train --dataset people --rank 2 --epsilon 1 --seed 3 --request-id monday --hopeless
+exits 0 "the same request" as alice train --dataset people --rank 2 --epsilon 1 --seed 3 --request-id monday --even-if-unreliable
 [ "$(ids | head -n 1)" = "$paid" ] || fail "the same request is another run"
-exits 7 "another request" as alice train --dataset people --rank 3 --epsilon 1 --request-id monday --hopeless
+exits 7 "another request" as alice train --dataset people --rank 3 --epsilon 1 --request-id monday --even-if-unreliable
 says request-differs
-exits 0 "train with a prior" as alice train --dataset people --rank 2 --epsilon 0.2 --hopeless \
+exits 7 "what is paid for" as alice train --dataset people --rank 3 --epsilon 1 --even-if-unreliable
+says "dpnmf refit ${paid:0:12} --rank 3' gives a model from it for free.*release-paid"
+exits 0 "train with a prior" as alice train --dataset people --rank 2 --epsilon 0.2 --even-if-unreliable --spend-again \
   --prior "$work/people.csv" --users rows --wait
-exits 2 "a prior of another mechanism" as alice train --dataset people --rank 2 --epsilon 0.2 --hopeless \
+exits 2 "a prior of another mechanism" as alice train --dataset people --rank 2 --epsilon 0.2 --even-if-unreliable \
   --mechanism statistics --prior "$work/people.csv" --users rows
 says prior-unused
 kill -TERM $curator_pid

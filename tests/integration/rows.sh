@@ -33,19 +33,19 @@ done
 start_curator || fail "curator"
 start_analyst || fail "analyst"
 # Runs that were started apart have other rows and cannot be added.
-exits 0 "january by itself" as alice train --dataset jan --rank 2 --mechanism moments --moment-rows 40 --epsilon 0.5 --hopeless --wait
-exits 0 "february on other rows" as alice train --dataset feb --rank 2 --mechanism moments --epsilon 0.5 --rows "$work/other.txt" --hopeless --wait
+exits 0 "january by itself" as alice train --dataset jan --rank 2 --mechanism moments --moment-rows 40 --epsilon 0.5 --even-if-unreliable --wait
+exits 0 "february on other rows" as alice train --dataset feb --rank 2 --mechanism moments --epsilon 0.5 --rows "$work/other.txt" --even-if-unreliable --wait
 before=$(ledger_bytes)
-exits 2 "january's rows and february's" as alice train --datasets jan,feb,mar --rank 2 --moment-rows 40 --epsilon 1 --hopeless
+exits 2 "january's rows and february's" as alice train --datasets jan,feb,mar --rank 2 --moment-rows 40 --epsilon 1 --even-if-unreliable
 says release-rows-differ
 echo 1500 >"$work/beyond.txt"
-exits 2 "a row that there is not" as alice train --datasets jan,feb --rank 2 --epsilon 1 --rows "$work/beyond.txt" --hopeless
+exits 2 "a row that there is not" as alice train --datasets jan,feb --rank 2 --epsilon 1 --rows "$work/beyond.txt" --even-if-unreliable
 says feature-rows-malformed
-exits 2 "rows of another mechanism" as alice train --dataset feb --rank 2 --epsilon 1 --rows "$work/rows.txt" --rounds 3 --hopeless
+exits 2 "rows of another mechanism" as alice train --dataset feb --rank 2 --epsilon 1 --rows "$work/rows.txt" --rounds 3 --even-if-unreliable
 says moment-rows-unused
 unchanged "a refused run"
 
-exits 0 "all months" as alice train --datasets jan,feb,mar --rank 2 --epsilon 2 --rows "$work/rows.txt" --seed 5 --hopeless --wait
+exits 0 "all months" as alice train --datasets jan,feb,mar --rank 2 --epsilon 2 --rows "$work/rows.txt" --seed 5 --spend-again --wait
 [ "$(grep -c "is started and charged" "$work/out")" = 3 ] || fail "three months are not started"
 joint=$(sed -n 's/^run \([0-9a-f]\{32\}\) on jan+feb+mar$/\1/p' "$work/out")
 [ -n "$joint" ] || fail "no joint run"

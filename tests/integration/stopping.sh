@@ -32,7 +32,7 @@ exits 0 "import" dpnmf-curator import --name wide --population group --input "$w
   --epsilon 8 --delta 1e-6 "${curator_dirs[@]}"
 start_curator || fail "curator"
 start_analyst || fail "analyst"
-long=(train --dataset wide --rank 128 --mechanism statistics --rounds 3 --epsilon 1 --steps-per-round 10000 --hopeless)
+long=(train --dataset wide --rank 128 --mechanism statistics --rounds 3 --epsilon 1 --steps-per-round 10000 --even-if-unreliable)
 
 exits 0 "start" as alice "${long[@]}"
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)

@@ -194,6 +194,9 @@ cert = "certs/curator/tls.crt"
 key = "certs/curator/tls.key"
 TEXT
 exits 0 "the curator's file" dpnmf-curator doctor --config "$work/serve.toml"
+sed -i 's/^\[doctor\]/[serve]/' "$work/serve.toml"
+exits 0 "the file of serve" dpnmf-curator doctor --config "$work/serve.toml"
+exits 2 "an unknown command" dpnmf-curator nonsense --help
 printf '[import]\ninput = "people.csv"\nusers = "rows"\n' >"$work/import.toml"
 exits 0 "an import's file" dpnmf-curator import --config "$work/import.toml" --dry-run
 

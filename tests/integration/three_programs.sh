@@ -87,7 +87,7 @@ refuses_pace pace-milliseconds --pace-milliseconds 0
 refuses_pace pace-milliseconds --pace-nonzeros 4
 start_curator --pace-milliseconds 1000 --pace-nonzeros 4 || fail "paced mode"
 start_analyst || fail "analyst of the paced curator"
-exits 0 "paced run" as alice train --dataset baskets --rank 1 --rounds 2 --epsilon 1 --hopeless --wait
+exits 0 "paced run" as alice train --dataset baskets --rank 1 --rounds 2 --epsilon 1 --even-if-unreliable --wait
 grep -q 'ticks of 1000 ms' "$work/curator.log" || fail "the log does not say that it is paced"
 kill -TERM $analyst_pid $curator_pid
 wait

@@ -64,10 +64,10 @@ start_analyst || fail "analyst"
 outside=$(listens | grep -v '^0100007F:\|^00000000000000000000000001000000:')
 [ -z "$outside" ] || fail "the job listens beyond this machine: $outside"
 exits 0 "a run" as alice train --dataset people --rank 2 --rounds 5 --epsilon 0.5 --wait
-exits 0 "moments" as alice train --dataset people --mechanism moments --rank 2 --epsilon 0.5 --wait
+exits 0 "moments" as alice train --dataset people --mechanism moments --rank 2 --epsilon 0.5 --spend-again --wait
 exits 0 "people in parts" as alice train --dataset inparts --rank 2 --rounds 3 --epsilon 0.5 --wait
 exits 0 "data with classes" as alice train --dataset labelled --rank 2 --rounds 2 --epsilon 0.5 --wait
-exits 0 "moments with classes" as alice train --dataset labelled --mechanism moments --rank 2 --epsilon 0.5 --wait
+exits 0 "moments with classes" as alice train --dataset labelled --mechanism moments --rank 2 --epsilon 0.5 --spend-again --wait
 charged() { dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep -c '"kind": "charge"'; }
 before=$(charged)
 

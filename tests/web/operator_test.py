@@ -165,7 +165,7 @@ def test_a_row_that_comes_appears():
     go('#/ledger')
     newest = "return document.querySelector('tbody td').innerText"
     before = int(js(newest))
-    subprocess.run([*client(), 'train', '--dataset', 'biopsies', '--rank', '2', '--epsilon', '0.1', '--wait'],
+    subprocess.run([*client(), 'train', '--dataset', 'biopsies', '--rank', '2', '--epsilon', '0.1', '--spend-again', '--wait'],
                    check=True, capture_output=True)
     until(lambda: int(js(newest)) >= before + 3 and 'close' in text_of('tbody tr'), 'the rows of the run')
 

@@ -373,7 +373,7 @@ def test_every_mechanism_is_shown():
         json.dump([one['name'] for one in facts], out)
     trained = {one['name']: 'films' if one['for_ratings'] else 'classes' for one in facts if one['can_be_trained']}
     check({one['name'] for one in facts} - set(trained) == {'objective'}, 'a mechanism is not tried')
-    commands = [subprocess.Popen([*client(), 'train', '--dataset', dataset, '--mechanism', name, '--rank', '2', '--epsilon', '1', '--wait'],
+    commands = [subprocess.Popen([*client(), 'train', '--dataset', dataset, '--mechanism', name, '--rank', '2', '--epsilon', '1', '--spend-again', '--wait'],
                                  stdout=subprocess.DEVNULL) for name, dataset in trained.items()]
     check([command.wait(browsing.PATIENCE) for command in commands] == [0] * len(commands), 'a run has failed')
 

@@ -80,7 +80,7 @@ start_analyst || fail "the analyst does not come back"
 disown -a
 if [ -n "$images" ]; then
   # The parts that deploy/demo.sh draws, by its commands.
-  exits 0 "the demo's run" as alice train --dataset digits --rank 10 --epsilon 4 --seed 1 --wait
+  exits 0 "the demo's run" as alice train --dataset digits --rank 10 --epsilon 4 --seed 1 --spend-again --wait
   run=$(sed -n 's/^run \([0-9a-f]*\) on digits$/\1/p' "$work/out")
   exits 0 "the demo's parts" as alice model "$run" --output "$images/demo_parts.png" --shape 8x8
 fi

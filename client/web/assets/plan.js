@@ -53,7 +53,7 @@ function cost({reply, reading}) {
 const commandOf = (form, verb) => `dpnmf ${verb} --dataset ${form.dataset}` + (form.rank ? ` --rank ${form.rank}` : '') +
   ` --epsilon ${form.epsilon}` + (form.mechanism !== 'auto' ? ` --mechanism ${form.mechanism}` : '') +
   (form.rounds ? ` --rounds ${form.rounds}` : '') + (form.outliers ? ' --outliers on' : '') +
-  (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.hopeless ? ' --hopeless' : '');
+  (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.hopeless ? ' --even-if-unreliable' : '');
 
 export async function planView({holder, heading, signal, query, facts, persist}) {
   const {datasets} = await calls.get('/api/datasets', {}, signal);

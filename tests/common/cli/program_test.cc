@@ -138,6 +138,14 @@ class CommandLine : public ::testing::Test {
         {.name = "throw",
          .summary = "Throws",
          .run = []() -> absl::StatusOr<ExitCode> { throw std::bad_alloc(); }});
+    program.root.commands.push_back(
+        {.name = "check",
+         .summary = "Checks",
+         .flags = {Flag("--rate", &values_.rate, "A rate"),
+                   Flag("--threads", &values_.threads, "Threads"),
+                   Flag("--dataset", &values_.label, "A data set")},
+         .run = Noted("check"),
+         .also_section = "run"});
     const auto stopped = []() -> absl::StatusOr<ExitCode> {
       return Refusal(absl::StatusCode::kCancelled, "cancelled",
                      "The work was interrupted; nothing was written.");
@@ -240,7 +248,7 @@ TEST_F(CommandLine, ValuesThatAreWrongAreRefusedInOneSentence) {
       {{"--rounds", "3"}, "--rounds requires --lambda"},
       {{"--rate"}, "--rate needs a value"},
       {{"--rate="}, "--rate needs a value"},
-      {{"two.csv"}, "No command takes the argument `two.csv`"},
+      {{"two.csv"}, "Unexpected `two.csv`"},
       {{"--ra\tte", "1"}, "There is no flag `--ra te`"},
   };
   for (const auto& [flags, sentence] : wrong) {
@@ -256,7 +264,8 @@ TEST_F(CommandLine, WhatIsMissingIsNamedLast) {
   EXPECT_EQ(Complaint({}), "A command is required; see 'tool --help'.");
   EXPECT_EQ(Complaint({"keep"}),
             "A command is required; see 'tool keep --help'.");
-  EXPECT_EQ(Complaint({"run"}), "FILE is required; see 'tool run --help'.");
+  EXPECT_EQ(Complaint({"run"}),
+            "Give the file to read: tool run FILE; see 'tool run --help'.");
   EXPECT_EQ(Complaint({"run", "--rte", "1"}),
             "There is no flag `--rte` (did you mean `--rate`?); see 'tool run "
             "--help'.");
@@ -485,6 +494,36 @@ TEST_F(CommandLine, AFileThatIsNotThereIsRefused) {
             "health --help'.");
   EXPECT_EQ(Complaint({"health", "--config"}),
             "--config needs a value; see 'tool health --help'.");
+}
+
+TEST_F(CommandLine, ACommandReadsTheSectionOfAnother) {
+  const std::string file =
+      Config("[run]\nrate = 3\nthreads = 5\nquick = true\n");
+  EXPECT_EQ(Run({"check", "--config", file}), kExitOk) << err_.str();
+  EXPECT_EQ(values_.rate, 3);
+  EXPECT_EQ(values_.threads, 5u);
+  // Its own section and the command line win.
+  const std::string both =
+      Config("[run]\nrate = 3\nthreads = 5\n[check]\nrate = 4\n");
+  EXPECT_EQ(Run({"check", "--threads", "2", "--config", both}), kExitOk)
+      << err_.str();
+  EXPECT_EQ(values_.rate, 4);
+  EXPECT_EQ(values_.threads, 2u);
+}
+
+TEST_F(CommandLine, HelpIsNotForCommandsThatThereAreNot) {
+  EXPECT_THAT(Complaint({"nonsense", "--help"}),
+              StartsWith("There is no command `nonsense`"));
+  EXPECT_THAT(Complaint({"keep", "shw", "--help"}),
+              StartsWith("There is no command `shw` (did you mean `show`?)"));
+  EXPECT_EQ(Run({"keep", "--help"}), kExitOk);
+  EXPECT_EQ(Run({"run", "in.csv", "--help"}), kExitOk);
+}
+
+TEST_F(CommandLine, AWordThatMayBeADataSetIsAskedAbout) {
+  EXPECT_EQ(Complaint({"check", "visits"}),
+            "Unexpected `visits` (did you mean --dataset visits?); see 'tool "
+            "check --help'.");
 }
 
 TEST_F(CommandLine, HealthIsAlsoAFlag) {

@@ -50,8 +50,10 @@ TEST(ChooseRank, FindsThePartsThatThereAre) {
     const auto choice = ChooseRank(release, OptionsOf({2, 3, 4, 6, 7, 8}));
     ASSERT_TRUE(choice.ok()) << choice.status();
     EXPECT_EQ(choice->rank, parts);
-    EXPECT_EQ(choice->sentence,
-              std::to_string(parts) + " parts are stable; more are noise.");
+    EXPECT_EQ(choice->sentence.find("We advise " + std::to_string(parts) +
+                                    " parts. With more, stability falls to "),
+              0u)
+        << choice->sentence;
     for (const RankFacts& facts : choice->ranks) {
       EXPECT_GE(facts.stability, 0);
       EXPECT_LE(facts.stability, 1);
@@ -136,9 +138,19 @@ TEST(ChooseAmong, TakesTheLargestRankWithoutParts) {
   EXPECT_EQ(chosen({facts(5, 5, 0.9, 1), facts(6, 6, 0.9, 0.955)}).rank, 5);
   EXPECT_EQ(chosen({facts(5, 5, 0.9, 1), facts(6, 6, 0.9, 0.965)}).rank, 6);
   EXPECT_EQ(chosen({facts(1, 1), facts(3, 1)}).sentence,
-            "1 part is stable; more are noise.");
+            "We advise 1 part. With more, not all parts are stable.");
   EXPECT_EQ(chosen({facts(3, 3)}).sentence,
-            "3 parts are stable; compare larger ranks, too.");
+            "We advise 3 parts; compare larger ranks, too.");
+  EXPECT_EQ(chosen({facts(5, 5, 0.9, 0.97), facts(7, 3, 0.9, 0.75),
+                    facts(9, 3, 0.9, 0.8)})
+                .sentence,
+            "We advise 5 parts. With more, stability falls to 0.75 before it "
+            "rises again.");
+  EXPECT_EQ(chosen({facts(5, 5, 0.9, 0.97), facts(7, 3, 0.9, 0.75)}).sentence,
+            "We advise 5 parts. With more, stability falls to 0.75.");
+  // Parts that are reliable are not called noise.
+  EXPECT_EQ(chosen({facts(4, 3)}).sentence.find("No rank is advised"), 0u);
+  EXPECT_EQ(chosen({facts(4, 0.4)}).sentence.find("No part is stable"), 0u);
 }
 
 TEST(RanksToCompare, FollowTheDirections) {

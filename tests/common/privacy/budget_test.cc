@@ -151,7 +151,28 @@ TEST(Budget, ARefusalSaysWhatToDoWhenNothingIsLeft) {
               HasSubstr("wait until open runs end and return"));
   EXPECT_THAT(OverBudgetSentence("x", cap, {.cap = cap}, MuSquared(),
                                  Conversion::kRdp, kDelta),
-              HasSubstr("this identity has used all of its own limit"));
+              HasSubstr("this identity has used up its own limit"));
+}
+
+// A rest of rounding is not offered.
+TEST(Budget, AnOwnLimitThatIsUsedUpIsNamedWithWhomToAsk) {
+  const MuSquared cap = CostOf(Conversion::kRdp, 1, kDelta);
+  const auto sentence = [&](MuSquared left) {
+    const Budget own = {.cap = cap,
+                        .charged = MuSquared::Subtract(cap, left).value()};
+    return OverBudgetSentence("`dns:analyst` on population `people`", cap, own,
+                              RoomOf(own), Conversion::kRdp, kDelta,
+                              /*is_own_limit=*/true);
+  };
+  for (const MuSquared left : {MuSquared(), MuSquared::FromUnits(7)})
+    EXPECT_EQ(sentence(left),
+              "The run exceeds the own limit of `dns:analyst` on population "
+              "`people`: asked epsilon 1, spent 1, spent and reserved 1, "
+              "largest run 0, limit 1 (rdp at delta 1e-05); this identity has "
+              "used up its own limit; ask the curator's operator, who can "
+              "raise it (`budgets` in the allow-list).");
+  EXPECT_THAT(sentence(MuSquared::Divide(cap, 2)),
+              HasSubstr("; ask for at most the largest run."));
 }
 
 }  // namespace

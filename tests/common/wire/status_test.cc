@@ -46,6 +46,44 @@ TEST(Status, OtherPayloadsDoNotLeave) {
   EXPECT_EQ(ToGrpc(status).error_details(), Detail("dataset-unknown"));
 }
 
+// The texts are those of gRPC 1.51.
+TEST(Status, WhatCannotBeReachedIsNamedByItsAddressAndWithoutGrpcsWords) {
+  const auto sentence = [](const std::string& text) {
+    const absl::Status status =
+        FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, text));
+    EXPECT_EQ(ReasonCode(status), "unreachable");
+    return std::string(status.message());
+  };
+  const std::string all = "failed to connect to all addresses; last error: ";
+  EXPECT_EQ(
+      sentence(all + "UNKNOWN: ipv4:127.0.0.1:17432: Failed to connect to "
+                     "remote host: Connection refused"),
+      "Nothing answers at 127.0.0.1:17432; check that the server runs, "
+      "and its address.");
+  EXPECT_EQ(
+      sentence(all + "UNAVAILABLE: ipv6:%5B::1%5D:17432: Failed to connect to "
+                     "remote host: Connection refused"),
+      "Nothing answers at [::1]:17432; check that the server runs, and "
+      "its address.");
+  EXPECT_EQ(sentence("DNS resolution failed for nowhere:17432: C-ares status "
+                     "is not ARES_SUCCESS qtype=A name=nowhere"),
+            "The name in nowhere:17432 has no address; check its spelling and "
+            "the DNS server.");
+  for (const char* text : {"Socket closed", "Connection reset by peer"})
+    EXPECT_EQ(sentence(text),
+              "The other side ended the connection: it stops, or it refuses "
+              "this side's certificate (revoked, expired, or of a CA that it "
+              "does not know).");
+  EXPECT_EQ(sentence(all + "UNKNOWN: connect timed out; through the proxy "
+                           "http://p:1 that https_proxy names"),
+            "The other side cannot be reached; through the proxy http://p:1 "
+            "that https_proxy names. Check that proxy, the address, and that "
+            "the server runs.");
+  EXPECT_EQ(sentence("something else"),
+            "There is no connection to the other side; check that the server "
+            "runs, its address, and firewalls.");
+}
+
 TEST(Status, TransportFailuresGetCodesOfTheirOwn) {
   const struct {
     grpc::StatusCode transport;

@@ -119,7 +119,7 @@ TEST_F(Places, ForgetAsksWhatToForget) {
   EXPECT_THAT(err_, HasSubstr("--run ID or --older-than-days N"));
   EXPECT_THAT(err_, HasSubstr("[runs-missing]"));
   EXPECT_EQ(Run("forget --data-dir z --run 18bc"), kExitNotFound);
-  EXPECT_THAT(err_, HasSubstr("ledger show --format json"));
+  EXPECT_THAT(err_, HasSubstr("`dpnmf-curator ledger show` lists them"));
 }
 
 }  // namespace

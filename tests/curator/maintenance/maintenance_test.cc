@@ -490,6 +490,24 @@ TEST_F(CloseByOperator, GivesBackWhatWasReservedAndNothingThatWasCharged) {
   EXPECT_EQ(Audit().anchor, AnchorState::kAgrees);
 }
 
+TEST_F(CloseByOperator, TakesTheFirstDigitsOfARun) {
+  Train(1, 1, false);
+  Train(2, 1, false);
+  Stop();
+  const std::vector<LedgerRow> rows = Audit().rows;
+  const std::string id = RunId(1), other = RunId(2);
+  EXPECT_EQ(WholeRunId(rows, id).value(), id);
+  std::size_t common = 0;
+  while (id[common] == other[common]) ++common;
+  EXPECT_EQ(WholeRunId(rows, id.substr(0, common + 1)).value(), id);
+  if (common > 0) {
+    EXPECT_EQ(ReasonCode(WholeRunId(rows, id.substr(0, common)).status()),
+              "run-id-ambiguous");
+  }
+  for (const char* digits : {"", "zz"})
+    EXPECT_EQ(ReasonCode(WholeRunId(rows, digits).status()), "run-unknown");
+}
+
 TEST_F(CloseByOperator, IsWrittenDownBeforeItIsDone) {
   Train(1, 1, false);
   Stop();
