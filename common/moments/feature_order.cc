@@ -119,34 +119,31 @@ absl::Status CheckFeatureOrder(const FeatureOrder& order,
   return absl::OkStatus();
 }
 
-FeatureNearness NearnessOf(const OrderOnRows& on, const Stop& stop) {
+MatrixXd PatternsOf(const OrderOnRows& on, const Stop& stop) {
   const FeatureOrder& order = on.order;
   const std::vector<int>& rows = on.rows;
-  const std::uint64_t features = on.features;
-  FeatureNearness nearness;
-  const auto count = static_cast<Index>(rows.size());
+  MatrixXd distances;
   if (order.kind == FeatureOrder::Kind::kGraph) {
-    nearness.distances = DistancesOnGraph(order, features, rows, stop);
+    distances = DistancesOnGraph(order, on.features, rows, stop);
   } else {
-    nearness.distances.resize(count, count);
+    const auto count = static_cast<Index>(rows.size());
+    distances.resize(count, count);
     for (Index j = 0; j < count; ++j) {
       for (Index i = 0; i < count; ++i) {
-        nearness.distances(i, j) = DistanceOf(
-            order, features,
+        distances(i, j) = DistanceOf(
+            order, on.features,
             static_cast<std::uint64_t>(rows[static_cast<std::size_t>(i)]),
             static_cast<std::uint64_t>(rows[static_cast<std::size_t>(j)]));
       }
     }
   }
   double largest = 0;
-  for (const double distance : nearness.distances.reshaped())
+  for (const double distance : distances.reshaped())
     if (distance != kNoWay) largest = std::max(largest, distance);
-  nearness.distances = nearness.distances.cwiseMin(2 * largest + 1);
+  distances = distances.cwiseMin(2 * largest + 1);
   const double range = std::max(largest / 2, 1.0);
-  const MatrixXd kernel = (-nearness.distances.array() / range).exp().matrix();
-  nearness.patterns =
-      EigenOfSymmetric(kernel, stop).vectors.rowwise().reverse();
-  return nearness;
+  const MatrixXd kernel = (-distances.array() / range).exp().matrix();
+  return EigenOfSymmetric(kernel, stop).vectors.rowwise().reverse();
 }
 
 }  // namespace dpnmf

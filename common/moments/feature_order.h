@@ -45,17 +45,6 @@ inline constexpr std::size_t kMostFeatureEdges = 65'536;
 absl::Status CheckFeatureOrder(const FeatureOrder& order,
                                std::uint64_t features);
 
-// Distances and patterns that an order gives to M features.
-struct FeatureNearness {
-  // Between features, >= 0, symmetric: pixels (Euclid), places, or edges to go,
-  // just above twice the largest where there is no way. M x M.
-  Eigen::MatrixXd distances;
-  // Orthonormal columns, patterns on the features from smooth to rough: the
-  // eigenvectors of exp(-distance / r), r half of the largest distance that has
-  // a way, by falling eigenvalue. M x M.
-  Eigen::MatrixXd patterns;
-};
-
 // An order of D features, for M of them.
 struct OrderOnRows {
   FeatureOrder order;  // has passed CheckFeatureOrder; not kNone
@@ -63,8 +52,13 @@ struct OrderOnRows {
   std::vector<int> rows;  // ascending, distinct, in [0, D)
 };
 
-// One eigendecomposition of M x M.
-FeatureNearness NearnessOf(const OrderOnRows& on, const Stop& stop = {});
+// Orthonormal columns, patterns on the M features from smooth to rough (M x M):
+// cosines on a line or a picture, waves on a circle. They are the eigenvectors
+// of exp(-distance / r) by falling eigenvalue. Distances are those of pixels
+// (Euclid) or places, or edges to go, just above twice the largest where there
+// is no way; r is half of the largest that has a way. One eigendecomposition of
+// M x M.
+Eigen::MatrixXd PatternsOf(const OrderOnRows& on, const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -47,16 +47,17 @@ struct FeaturePair {
   int i, j;
 };
 
-// distance(i, j) of features i < j.
-template <typename Distance>
-std::vector<FeaturePair> PairsOf(const Distance& distance, const MatrixXd& rest,
+// By |F_i - F_j|^2, falling likeness of features i < j.
+std::vector<FeaturePair> PairsOf(const MatrixXd& loadings, const MatrixXd& rest,
                                  const VectorXd& unit, const Stop& stop) {
+  const MatrixXd rows = loadings.transpose();
   const int count = static_cast<int>(rest.rows());
   std::vector<FeaturePair> pairs;
   pairs.reserve(static_cast<std::size_t>(count) * (count - 1) / 2);
   for (int j = 0; j < count && !Stopped(stop); ++j) {
     for (int i = 0; i < j; ++i) {
-      pairs.push_back({distance(i, j), rest(i, j), unit(i) * unit(j), i, j});
+      pairs.push_back({(rows.col(i) - rows.col(j)).squaredNorm(), rest(i, j),
+                       unit(i) * unit(j), i, j});
     }
   }
   std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
@@ -130,13 +131,12 @@ void MakeFalling(std::vector<Level>* levels) {
   }
 }
 
-// The rest that a falling function of the distance explains, off the diagonal
+// The rest that a falling function of |F_i - F_j|^2 explains, off the diagonal
 // (M x M).
-template <typename Distance>
-MatrixXd ExplainedByDistance(const Distance& distance, const MatrixXd& rest,
+MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
                              const VectorXd& unit, const Stop& stop) {
   MatrixXd explained = MatrixXd::Zero(rest.rows(), rest.cols());
-  const std::vector<FeaturePair> pairs = PairsOf(distance, rest, unit, stop);
+  const std::vector<FeaturePair> pairs = PairsOf(loadings, rest, unit, stop);
   if (Stopped(stop)) return explained;
   std::vector<Level> levels = BinnedLevels(pairs);
   if (levels.empty()) return explained;
@@ -160,15 +160,6 @@ MatrixXd ExplainedByDistance(const Distance& distance, const MatrixXd& rest,
     explained(pair.i, pair.j) = explained(pair.j, pair.i) = value * pair.unit;
   }
   return explained;
-}
-
-// The rest that likeness of features explains: |F_i - F_j|^2.
-MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
-                             const VectorXd& unit, const Stop& stop) {
-  const MatrixXd rows = loadings.transpose();
-  return ExplainedByDistance(
-      [&](int i, int j) { return (rows.col(i) - rows.col(j)).squaredNorm(); },
-      rest, unit, stop);
 }
 
 // Each eigenvalue x of `noised` to x - 2 s^2 M h(x), h(x) = 1/M sum_j (x - x_j)
@@ -307,32 +298,18 @@ MatrixXd EstimateByDirection(const MatrixXd& y, const VectorXd& start,
   return image * (image / image.norm()).transpose();  // image = l q
 }
 
-MatrixXd EstimateByOrder(const MatrixXd& y, const FeatureNearness& nearness,
-                         Index count, double stddev, const Stop& stop) {
-  const MatrixXd u = nearness.patterns.leftCols(count);
-  const auto in_patterns = [&](const MatrixXd& matrix) {
-    const MatrixXd inner = TransposeProduct(u, Product(matrix, u, stop), stop);
-    return MatrixXd((inner + inner.transpose()) / 2);
-  };
-  const Spectrum spectrum = SpectrumOf(in_patterns(y), stop);
-  const VectorXd spikes = ShrunkSpikes(
-      spectrum.values, 2 * stddev * std::sqrt(static_cast<double>(count)));
-  const MatrixXd loadings =
-      Product(u, spectrum.vectors.leftCols(spikes.size()) *
-                     spikes.cwiseSqrt().asDiagonal());
-  MatrixXd prior = ProductTranspose(loadings, loadings, stop);
-  const VectorXd p = (y.diagonal() - prior.diagonal())
-                         .cwiseMax(1e-3 * prior.diagonal().mean());
-  const VectorXd unit = p.cwiseSqrt();
-  prior += ExplainedByLikeness(loadings, y - prior, unit, stop);
-  prior += ExplainedByDistance(
-      [&](int i, int j) { return nearness.distances(i, j); }, y - prior, unit,
-      stop);
-  prior.diagonal() += p;
-  const MatrixXd rest =
-      RotationInvariantShrinkage(in_patterns(y - prior), stddev, stop);
-  prior += ProductTranspose(Product(u, rest, stop), u, stop);
-  return (prior + prior.transpose()) / 2;
+SpectralEstimate EstimateInPatterns(const MatrixXd& y, const MatrixXd& patterns,
+                                    double stddev, const Stop& stop) {
+  const MatrixXd inner =
+      TransposeProduct(patterns, Product(y, patterns, stop), stop);
+  return EstimateBySpectrum((inner + inner.transpose()) / 2, stddev, stop);
+}
+
+MatrixXd OnFeatures(const MatrixXd& patterns, const MatrixXd& g,
+                    const Stop& stop) {
+  const MatrixXd lifted =
+      ProductTranspose(Product(patterns, g, stop), patterns, stop);
+  return (lifted + lifted.transpose()) / 2;
 }
 
 MatrixXd EstimateByEntries(const MatrixXd& y, double stddev, const Stop& stop) {

@@ -12,7 +12,6 @@
 #define DPNMF_COMMON_MOMENTS_MOMENT_ESTIMATES_H_
 
 #include "Eigen/Core"
-#include "common/moments/feature_order.h"
 #include "common/threads/stop.h"
 
 namespace dpnmf {
@@ -56,15 +55,17 @@ Eigen::MatrixXd EstimateByDirection(const Eigen::MatrixXd& y,
                                     const Eigen::VectorXd& start,
                                     double stddev);
 
-// Estimates as EstimateBySpectrum does, for features with a declared order,
-// from the order's `count` smoothest patterns U (M x count). U'YU has noise of
-// the same law and a lower edge, 2 s sqrt(count): directions below the edge of
-// Y show. The rest is regressed on the declared distance as well, and what P
-// does not explain is shrunk in U only.
-Eigen::MatrixXd EstimateByOrder(const Eigen::MatrixXd& y,
-                                const FeatureNearness& nearness,
-                                Eigen::Index count, double stddev,
-                                const Stop& stop = {});
+// EstimateBySpectrum of U'YU for orthonormal columns U, `patterns` (M x d): g
+// is d x d. U'YU has noise of the same law and a lower edge, 2 s sqrt(d):
+// directions that few patterns make up show below the edge of Y. What no
+// direction explains is a variance of each pattern, not of each feature.
+SpectralEstimate EstimateInPatterns(const Eigen::MatrixXd& y,
+                                    const Eigen::MatrixXd& patterns,
+                                    double stddev, const Stop& stop = {});
+
+// U g U' (M x M, symmetric): an estimate in patterns on the features.
+Eigen::MatrixXd OnFeatures(const Eigen::MatrixXd& patterns,
+                           const Eigen::MatrixXd& g, const Stop& stop = {});
 
 // Two estimates of G - B from Y, for a base B (M x M, symmetric) that is known
 // without Y.

@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/moments/empirical_bayes.h"
 #include "common/moments/moment_estimates.h"
+#include "common/moments/pattern_choice.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/linear_algebra.h"
@@ -49,28 +50,27 @@ absl::Status CheckMoments(const NoisedMoments& moments) {
   return absl::OkStatus();
 }
 
-// Z a fresh copy of the noise, Y1 = Y + c Z, Y2 = Y - Z/c: their noises are
-// independent (Oliveira, Lei and Tibshirani 2021).
-struct Halves {
-  MatrixXd fitted, held_out;
-  double stddev = 0;  // of the noise in `fitted`
-};
-
 constexpr double kThinning = 0.5;
 constexpr std::size_t kSplitsWithPriors = 4;
 
-Halves Split(const NoisedMoments& moments, std::uint64_t seed) {
-  Draws draws(seed);
-  const MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
-                                        moments.stddev_diagonal, &draws);
+// Z a fresh copy of the noise, Y1 = Y + c Z, Y2 = Y - Z/c: their noises are
+// independent (Oliveira, Lei and Tibshirani 2021).
+HeldOutSplit SplitBy(const NoisedMoments& moments, const MatrixXd& noise) {
   return {moments.g + kThinning * noise, moments.g - noise / kThinning,
           moments.stddev_off * std::sqrt(1 + kThinning * kThinning)};
 }
 
-// The estimates that are mixed; the three from kBase with priors alone, those
-// from kOrders with a declared order alone. Of the two of one direction,
-// kSquare with a mean alone, one is kept beside them
-// (DenoisedMoments::direction).
+// Takes the noise to be equal in all directions.
+HeldOutSplit Split(const NoisedMoments& moments, std::uint64_t seed) {
+  Draws draws(seed);
+  return SplitBy(moments, SymmetricNoise(moments.g.rows(), moments.stddev_off,
+                                         moments.stddev_diagonal, &draws));
+}
+
+// The estimates that are mixed; the three from kBase with priors alone,
+// kPatterns, which takes the place of the first two, where a declared order
+// predicts better. Of the two of one direction, kSquare with a mean alone, one
+// is kept beside them (DenoisedMoments::direction).
 enum Part : std::size_t {
   kSpectral,
   kEntries,
@@ -79,10 +79,9 @@ enum Part : std::size_t {
   kBeside,
   kDirection,
   kSquare,  // of the mean
-  kOrders   // by 1/2, 1/4, 1/8 and 1/16 of the patterns
+  kPatterns,
+  kParts
 };
-constexpr std::size_t kOrderLevels = 4, kParts = kOrders + kOrderLevels;
-constexpr Eigen::Index kFewestPatterns = 4;
 using Estimates = std::array<MatrixXd, kParts>;
 
 // Normal equations of the least squares that bring the estimates from Y1
@@ -133,42 +132,35 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
   return result;
 }
 
-// The estimates of the release alone that are mixed without priors: the two,
-// and those that read a declared order where they predict better. Shares
-// without worth lower |Y2 - .|^2 by `chance` times a chi squared of as many
-// degrees of freedom; of two mixtures that are as good and Delta apart the gain
-// of one over the other is normal with deviation 2 sqrt(chance) |Delta|.
-std::vector<Eigen::Index> ReleaseParts(const Normal& normal, double chance) {
-  constexpr double kChiSquaredOfOrders = 8, kDeviations = 3;
-  const std::vector<Eigen::Index> two = {kSpectral, kEntries};
-  std::vector<Eigen::Index> all = two;
-  for (std::size_t i = kOrders; i < kParts; ++i) {
-    const auto part = static_cast<Eigen::Index>(i);
-    if (normal.gram(part, part) > 0) all.push_back(part);
-  }
-  if (all.size() == two.size()) return two;
-  const Shares without = SharesOf(normal, two), with = SharesOf(normal, all);
-  const VectorXd apart = with.of - without.of;
-  const double delta = std::sqrt(std::max(0.0, apart.dot(normal.gram * apart)));
-  const double least = chance * kChiSquaredOfOrders +
-                       kDeviations * 2 * std::sqrt(chance) * delta;
-  return with.gain - without.gain > least ? all : two;
+// The estimates of the release alone.
+std::vector<Eigen::Index> ReleaseParts(const Normal& normal) {
+  if (normal.gram(kPatterns, kPatterns) > 0) return {kPatterns};
+  return {kSpectral, kEntries};
+}
+
+// Their shares; that of an estimate in patterns is 1: its diagonal is estimated
+// as well.
+Shares SharesOfRelease(const Normal& normal) {
+  const std::vector<Eigen::Index> parts = ReleaseParts(normal);
+  Shares shares = SharesOf(normal, parts);
+  if (parts.front() == kPatterns) shares.of(kPatterns) = 1;
+  return shares;
 }
 
 // The release alone, the priors' base alone or with what the release says about
 // it, or all: each only if it is better by more than a few shares without worth
 // are by chance. Such a share lowers the sum over both triangles by twice the
-// variance times a chi squared (`chance`, `chance_of_first`): the variance of
-// an entry of Y2, summed over the splits with the Y that they have in common,
-// over their number. All
-// has to win clearly: a few directions of the wrong people lower the error of G
-// a little and spoil parts. `first`: of the split that is used without priors.
-// The release alone has its shares, so that W is what it is without priors.
+// variance times a chi squared (`chance`): the variance of an entry of Y2,
+// summed over the splits with the Y that they have in common, over their
+// number. All has to win clearly: a few directions of the wrong people lower
+// the error of G a little and spoil parts. `first`: of the split that is used
+// without priors. The release alone has its shares, so that W is what it is
+// without priors.
 VectorXd SharesWithPriors(const Normal& normal, const Normal& first,
-                          double chance, double chance_of_first) {
+                          double chance) {
   constexpr double kChiSquaredOfBent = 40, kChiSquaredOfPriors = 4,
                    kChiSquaredOfBoth = 64;
-  const std::vector<Eigen::Index> parts = ReleaseParts(first, chance_of_first);
+  const std::vector<Eigen::Index> parts = ReleaseParts(normal);
   const Shares release = SharesOf(normal, parts);
   const Shares alone = SharesOf(normal, {kBase});
   const Shares bent = SharesOf(normal, {kBase, kWithin, kBeside});
@@ -181,7 +173,7 @@ VectorXd SharesWithPriors(const Normal& normal, const Normal& first,
       priors.gain - release.gain > chance * kChiSquaredOfPriors;
   const Shares& better = is_better ? priors : release;
   if (both.gain - better.gain > chance * kChiSquaredOfBoth) return both.of;
-  return is_better ? priors.of : SharesOf(first, parts).of;
+  return is_better ? priors.of : SharesOfRelease(first).of;
 }
 
 // All noise: no feature before another, and half of what people are is shared
@@ -212,25 +204,49 @@ VectorXd DirectionOf(const Normal& normal, const Estimates& estimates) {
   return direction;
 }
 
-// Patterns of the order that kOrders + level reads; 0: none.
-Eigen::Index PatternsOf(const NoisedMoments& moments, std::size_t level) {
-  if (moments.order == nullptr) return 0;
-  const Eigen::Index count = moments.g.rows() >> (level + 1);
-  return count >= kFewestPatterns ? count : 0;
-}
-
 // The estimates that are asked for, in the order of their tasks.
 std::vector<std::size_t> KindsOf(const NoisedMoments& moments, bool is_mixed,
-                                 bool is_based) {
-  std::vector<std::size_t> kinds = {kSpectral};
-  if (!is_mixed) return kinds;
-  kinds.push_back(kEntries);
+                                 bool is_based, bool has_patterns) {
+  if (!is_mixed) return {kSpectral};
+  std::vector<std::size_t> kinds;
+  if (has_patterns) {
+    kinds = {kPatterns};
+  } else {
+    kinds = {kSpectral, kEntries, kDirection};
+    if (moments.mean.size() > 0) kinds.push_back(kSquare);
+  }
   if (is_based) kinds.push_back(kBase);
-  kinds.push_back(kDirection);
-  if (moments.mean.size() > 0) kinds.push_back(kSquare);
-  for (std::size_t level = 0; level < kOrderLevels; ++level)
-    if (PatternsOf(moments, level) > 0) kinds.push_back(kOrders + level);
   return kinds;
+}
+
+// The mix without priors or an order, in the shares that predict best.
+MatrixXd Unordered(const HeldOutSplit& split, const Stop& stop) {
+  Estimates estimates;
+  estimates[kSpectral] = EstimateBySpectrum(split.fitted, split.stddev, stop).g;
+  estimates[kEntries] = EstimateByEntries(split.fitted, split.stddev, stop);
+  Normal normal;
+  normal.Add(estimates, split.held_out);
+  const VectorXd shares = SharesOf(normal, {kSpectral, kEntries}).of;
+  return shares(kSpectral) * estimates[kSpectral] +
+         shares(kEntries) * estimates[kEntries];
+}
+
+// The patterns of the order in which G is estimated best (M x d); of no columns
+// where the mix without the order is as good, or there is none.
+MatrixXd PatternsFor(const NoisedMoments& moments, int threads,
+                     const Stop& stop) {
+  constexpr std::uint64_t kFirstSeed = 5;  // past those of the other splits
+  if (moments.order == nullptr) return {};
+  PatternQuestion question;
+  question.patterns = PatternsOf(*moments.order, stop);
+  question.stddev = moments.stddev_off;
+  question.thinning = kThinning;
+  question.split = [&](std::size_t i) {
+    Draws draws(kFirstSeed + i);
+    return SplitBy(moments, DrawNoise(moments, &draws));
+  };
+  question.unordered = Unordered;
+  return question.patterns.leftCols(ChoosePatterns(question, threads, stop));
 }
 
 }  // namespace
@@ -287,12 +303,13 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
   const VectorXd start = moments.mean.size() > 0 && moments.mean.norm() > 0
                              ? moments.mean
                              : VectorXd();
-  const FeatureNearness nearness = is_mixed && PatternsOf(moments, 0) > 0
-                                       ? NearnessOf(*moments.order, stop)
-                                       : FeatureNearness();
+  const MatrixXd patterns =
+      is_mixed ? PatternsFor(moments, threads, stop) : MatrixXd();
+  const bool has_patterns = patterns.cols() > 0;
   const std::size_t splits = !is_mixed ? 0 : is_based ? kSplitsWithPriors : 1;
-  const std::vector<std::size_t> kinds = KindsOf(moments, is_mixed, is_based);
-  std::vector<Halves> halves(splits);
+  const std::vector<std::size_t> kinds =
+      KindsOf(moments, is_mixed, is_based, has_patterns);
+  std::vector<HeldOutSplit> halves(splits);
   for (std::size_t i = 0; i < splits; ++i) halves[i] = Split(moments, i + 1);
   VectorXd spikes;
   PriorBase base;
@@ -324,8 +341,10 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
         } else if (kind == kSquare) {
           to[kSquare] = moments.mean * moments.mean.transpose();
         } else {
-          to[kind] = EstimateByOrder(
-              from, nearness, PatternsOf(moments, kind - kOrders), stddev, ask);
+          SpectralEstimate in_patterns =
+              EstimateInPatterns(from, patterns, stddev, ask);
+          to[kPatterns] = OnFeatures(patterns, in_patterns.g, ask);
+          if (of == 0) spikes = std::move(in_patterns.spikes);
         }
       });
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
@@ -339,15 +358,22 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
       if (i == 0) first = normal;
     }
     const auto count = static_cast<double>(splits);
-    const auto chance = [&](double of) {
-      return 2 * s * s * (of + 1 / (kThinning * kThinning));
-    };
-    const VectorXd shares =
-        is_based ? SharesWithPriors(normal, first, chance(count), chance(1))
-                 : SharesOf(normal, ReleaseParts(first, chance(1))).of;
-    result.direction = DirectionOf(first, of_y);
+    const double chance = 2 * s * s * (count + 1 / (kThinning * kThinning));
+    const VectorXd shares = is_based ? SharesWithPriors(normal, first, chance)
+                                     : SharesOfRelease(normal).of;
+    if (has_patterns) {
+      result.noise_edge = NoiseEdge(patterns.transpose(), s);
+      const VectorXd diagonal = of_y[kPatterns].diagonal().cwiseMax(0.0);
+      // No feature has a variance of its own.
+      if (diagonal.sum() > 0) {
+        result.diagonal = diagonal;
+        result.trace = std::min(diagonal.sum(), moments.largest_trace);
+      }
+    } else {
+      result.direction = DirectionOf(first, of_y);
+    }
     const double sum = shares.sum() - shares(kWithin) - shares(kBeside);
-    result.g.setZero();
+    result.g.setZero(y.rows(), y.cols());
     for (std::size_t i = 0; i < kParts; ++i) {
       const double share = shares(static_cast<Eigen::Index>(i));
       if (of_y[i].size() > 0 && share != 0) result.g += share * of_y[i];

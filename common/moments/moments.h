@@ -73,10 +73,10 @@ Eigen::VectorXd MeanOnRows(const Eigen::VectorXd& mean, double stddev,
 
 struct DenoisedMoments {
   Eigen::MatrixXd g;         // estimate of G: M x M, symmetric, entries >= 0
-  Eigen::VectorXd diagonal;  // of Y, negative entries as 0
+  Eigen::VectorXd diagonal;  // of Y or in patterns, negative entries as 0
   Eigen::VectorXd spikes;    // shrunk eigenvalues above the edge, falling
-  double noise_edge = 0;     // 2 stddev_off sqrt(M): where the noise ends
-  double trace = 0;          // of Y, at least noise_edge
+  double noise_edge = 0;     // 2 stddev_off sqrt(M or d): where the noise ends
+  double trace = 0;          // of Y, at least noise_edge; or in patterns
   // The direction q that all people share, as far as Y or a released mean tell
   // of it: sqrt(q'Gq) q, M entries >= 0; empty: not known.
   Eigen::VectorXd direction = {};
@@ -95,15 +95,17 @@ struct DenoisedMoments {
 // estimated from and the second is held out (Oliveira, Lei and Tibshirani
 // 2021). The diagonals are mixed in proportion; negative entries become 0.
 // Without noise it returns Y (its positive part).
-// With a declared order four more are in the mix (EstimateByOrder, with half to
-// a sixteenth of the patterns), where they predict better by more than chance
-// does. Beside the estimate stands one direction that all people share: the
-// better of EstimateByDirection and the released mean.
+// With a declared order, and where ChoosePatterns (common/moments/
+// pattern_choice.h) finds that its d smoothest patterns are better, they take
+// the place of both: EstimateInPatterns, with the diagonal and the trace that
+// it has, and the spikes above the noise's edge in d patterns. Otherwise there
+// stands beside the estimate one direction that all people share: the better of
+// EstimateByDirection and the released mean.
 // With priors three more are in the mix: the base that the priors propose
 // (FitBase of common/moments/prior.h), and what Y says beyond it within and
 // beside its directions (EstimateResidual). The shares that the held-out half
 // gives them say how far the priors are to be trusted. `trace` and `diagonal`
-// are those of Y and of the mix, by share_of_priors.
+// are those above and of the mix, by share_of_priors.
 //
 // INVALID_ARGUMENT "moments-shape-invalid" (not square, M not in [1,
 // kLargestMomentRows]), "moments-not-finite", "moments-not-symmetric",

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/moments/moment_estimates.h"
 #include "common/moments/moments.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
+#include "common/nmf/linear_algebra.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
@@ -41,13 +43,13 @@ std::shared_ptr<const OrderOnRows> OnAll(FeatureOrder order) {
       OrderOnRows{std::move(order), kOrderFeatures, AllRows(kOrderFeatures)});
 }
 
-// People of smooth parts on a line.
+// People of smooth parts anywhere on a line: about twenty directions.
 MatrixXd SmoothPeople(Index count) {
   Draws draws(5);
   MatrixXd people = MatrixXd::Zero(kOrderFeatures, count);
   for (Index n = 0; n < count; ++n) {
     for (int part = 0; part < 3; ++part) {
-      const double centre = 8 + 16 * static_cast<double>(draws.Index(6)),
+      const double centre = static_cast<double>(draws.Index(kOrderFeatures)),
                    size = draws.Exponential();
       for (Index i = 0; i < kOrderFeatures; ++i) {
         const double apart = (static_cast<double>(i) - centre) / 5;
@@ -60,7 +62,7 @@ MatrixXd SmoothPeople(Index count) {
 }
 
 NoisedMoments OrderedRelease(const MatrixXd& people, double stddev,
-                             std::uint64_t seed,  // not of a split's: 1 to 4
+                             std::uint64_t seed,  // not of a split's: 1 to 10
                              std::shared_ptr<const OrderOnRows> order) {
   Draws draws(seed);
   NoisedMoments release;
@@ -104,46 +106,130 @@ TEST(FeatureOrder, IsCheckedAgainstTheNumberOfFeatures) {
   EXPECT_EQ(code(graph, 4), "feature-graph-invalid");
 }
 
+// Patterns are the eigenvectors of exp(-distance / r): the kernel of the
+// distances that are written here must be diagonal in them, falling.
+void ExpectPatternsOf(const FeatureOrder& order, std::uint64_t features,
+                      const std::vector<int>& rows, const MatrixXd& distances,
+                      double largest) {
+  const MatrixXd u = PatternsOf({order, features, rows});
+  const MatrixXd kernel = (-distances.array() / (largest / 2)).exp();
+  MatrixXd inner = u.transpose() * kernel * u;
+  const VectorXd values = inner.diagonal();
+  inner.diagonal().setZero();
+  EXPECT_LT(inner.norm(), 1e-12);
+  for (Index i = 1; i < values.size(); ++i) EXPECT_LE(values(i), values(i - 1));
+}
+
 TEST(FeatureOrder, MeasuresDistances) {
-  const auto distances = [](FeatureOrder order, std::uint64_t features,
-                            std::vector<int> rows) {
-    return NearnessOf({std::move(order), features, std::move(rows)}).distances;
-  };
   // Rows of 4: 1 is (0, 1), 6 is (1, 2), 11 is (2, 3).
-  const MatrixXd grid =
-      distances(OrderKind(FeatureOrder::Kind::kGrid, 4), 12, {1, 6, 11});
-  EXPECT_NEAR(grid(0, 1), std::sqrt(2.0), 1e-12);
-  EXPECT_NEAR(grid(0, 2), std::sqrt(8.0), 1e-12);
-  EXPECT_EQ(grid(2, 2), 0);
-  EXPECT_EQ(
-      distances(OrderKind(FeatureOrder::Kind::kLinear), 12, {0, 11})(0, 1), 11);
-  EXPECT_EQ(
-      distances(OrderKind(FeatureOrder::Kind::kCircular), 12, {0, 11})(0, 1),
-      1);
+  const double one = std::sqrt(2.0), two = std::sqrt(8.0);
+  ExpectPatternsOf(OrderKind(FeatureOrder::Kind::kGrid, 4), 12, {1, 6, 11},
+                   MatrixXd{{0, one, two}, {one, 0, one}, {two, one, 0}}, two);
+  ExpectPatternsOf(OrderKind(FeatureOrder::Kind::kLinear), 12, {0, 2, 11},
+                   MatrixXd{{0, 2, 11}, {2, 0, 9}, {11, 9, 0}}, 11);
+  ExpectPatternsOf(OrderKind(FeatureOrder::Kind::kCircular), 12, {0, 2, 11},
+                   MatrixXd{{0, 2, 1}, {2, 0, 3}, {1, 3, 0}}, 3);
   FeatureOrder graph = OrderKind(FeatureOrder::Kind::kGraph);
   graph.edges = {{0, 2}, {2, 5}, {5, 5}, {1, 3}};
-  const MatrixXd steps = distances(graph, 6, {0, 1, 3, 5});
-  EXPECT_EQ(steps(0, 3), 2);
-  EXPECT_EQ(steps(1, 2), 1);
-  EXPECT_EQ(steps, steps.transpose());
-  EXPECT_GT(steps(0, 1), 2 * 2);  // no way
+  // From {0, 5} to {1, 3} there is no way: twice the largest and one more.
+  ExpectPatternsOf(
+      graph, 6, {0, 1, 3, 5},
+      MatrixXd{{0, 5, 5, 2}, {5, 0, 1, 5}, {5, 1, 0, 5}, {2, 5, 5, 0}}, 2);
 }
 
 TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
-  const FeatureNearness nearness =
-      NearnessOf(*OnAll(OrderKind(FeatureOrder::Kind::kLinear)));
-  const MatrixXd& u = nearness.patterns;
-  EXPECT_LT(
-      (u.transpose() * u - MatrixXd::Identity(kOrderFeatures, kOrderFeatures))
-          .norm(),
-      1e-10);
-  const auto roughness = [&](Index pattern) {
-    return (u.col(pattern).tail(kOrderFeatures - 1) -
-            u.col(pattern).head(kOrderFeatures - 1))
-        .squaredNorm();
-  };
-  for (Index pattern = 1; pattern < kOrderFeatures; ++pattern)
-    EXPECT_GT(roughness(pattern), roughness(pattern - 1)) << pattern;
+  FeatureOrder chain = OrderKind(FeatureOrder::Kind::kGraph);
+  for (std::uint32_t i = 1; i < kOrderFeatures; ++i)
+    chain.edges.push_back({i - 1, i});
+  for (const FeatureOrder& order :
+       {OrderKind(FeatureOrder::Kind::kLinear),
+        OrderKind(FeatureOrder::Kind::kCircular),
+        OrderKind(FeatureOrder::Kind::kGrid, 12), chain}) {
+    const MatrixXd u = PatternsOf(*OnAll(order));
+    EXPECT_LT(
+        (u.transpose() * u - MatrixXd::Identity(kOrderFeatures, kOrderFeatures))
+            .norm(),
+        1e-10);
+  }
+  for (const FeatureOrder& order :
+       {OrderKind(FeatureOrder::Kind::kLinear), chain}) {
+    const MatrixXd u = PatternsOf(*OnAll(order));
+    const auto roughness = [&](Index pattern) {
+      return (u.col(pattern).tail(kOrderFeatures - 1) -
+              u.col(pattern).head(kOrderFeatures - 1))
+          .squaredNorm();
+    };
+    for (Index pattern = 1; pattern < kOrderFeatures; ++pattern)
+      EXPECT_GT(roughness(pattern), roughness(pattern - 1)) << pattern;
+  }
+}
+
+// With the features themselves as patterns the estimate is that of features.
+TEST(EstimateInPatterns, OfAllFeaturesIsTheEstimateBySpectrum) {
+  const NoisedMoments release =
+      OrderedRelease(SmoothPeople(400), 3e-3, 101, nullptr);
+  const SpectralEstimate direct = EstimateBySpectrum(release.g, 3e-3),
+                         in_patterns = EstimateInPatterns(
+                             release.g,
+                             MatrixXd::Identity(kOrderFeatures, kOrderFeatures),
+                             3e-3);
+  EXPECT_EQ(in_patterns.g, direct.g);
+  EXPECT_EQ(in_patterns.spikes, direct.spikes);
+}
+
+// A moment that lies in the patterns comes back as it was, from them and to them.
+TEST(EstimateInPatterns, GoesToThePatternsAndBack) {
+  const MatrixXd u =
+      PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kLinear))).leftCols(24);
+  Draws draws(9);
+  MatrixXd inner = SymmetricNoise(24, 1, 1, &draws);
+  inner = inner * inner.transpose();
+  const MatrixXd g = OnFeatures(u, inner);
+  EXPECT_EQ(g, g.transpose());
+  EXPECT_LT((u.transpose() * g * u - inner).norm(), 1e-10 * inner.norm());
+  EXPECT_LT((g - u * (u.transpose() * g)).norm(), 1e-10 * g.norm());
+  // Little noise: the estimate is what is there, and no eigenvalue is below 0
+  // by more than the noise.
+  const MatrixXd estimate =
+      OnFeatures(u, EstimateInPatterns(g, u, 1e-6 * g.norm()).g);
+  EXPECT_LT((estimate - g).norm(), 1e-4 * g.norm());
+  EXPECT_GT(EigenOfSymmetric(estimate).values.minCoeff(), -1e-5 * g.norm());
+}
+
+// The variance of the estimate is in the patterns, none is a feature's own.
+TEST(FeatureOrder, GivesTheDiagonalAndTheTraceOfTheEstimate) {
+  const auto linear = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
+  NoisedMoments release = OrderedRelease(SmoothPeople(400), 3e-3, 101, linear);
+  release.largest_trace = 2;
+  const DenoisedMoments denoised = DenoiseMoments(release).value();
+  EXPECT_EQ(denoised.g, denoised.g.transpose());
+  EXPECT_GE(denoised.g.minCoeff(), 0);
+  EXPECT_EQ(denoised.diagonal, denoised.g.diagonal());
+  EXPECT_NEAR(denoised.trace, denoised.g.trace(), 1e-12);
+  EXPECT_LT(denoised.noise_edge, NoiseEdge(release.g, 3e-3) / 1.4);
+  release.largest_trace = denoised.trace / 2;
+  EXPECT_EQ(DenoiseMoments(release)->trace, release.largest_trace);
+}
+
+// Splits must have the wider noise of some directions, or more patterns than
+// are true seem to predict well.
+TEST(FeatureOrder, CountsTheNoiseThatIsWider) {
+  const MatrixXd people = SmoothPeople(400);
+  NoisedMoments release = OrderedRelease(people, 0, 1, nullptr);
+  const MatrixXd g = release.g;
+  release.stddev_off = 3e-4;
+  release.stddev_diagonal = std::sqrt(2.0) * release.stddev_off;
+  WiderNoise wider;
+  wider.directions = EigenOfSymmetric(g).vectors.rightCols(3);
+  wider.cross = VectorXd::Constant(3, 12);
+  wider.inner = MatrixXd::Constant(3, 3, 80);
+  release.wider = std::make_shared<const WiderNoise>(std::move(wider));
+  release.order = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
+  Draws draws(101);
+  release.g = g + DrawNoise(release, &draws);
+  const double all = 2 * release.stddev_off * std::sqrt(kOrderFeatures);
+  // A quarter of the patterns at most.
+  EXPECT_LE(DenoiseMoments(release)->noise_edge, all / 2 + 1e-12);
 }
 
 TEST(FeatureOrder, BringsTheEstimateNearerWhereItIsTrue) {
@@ -182,11 +268,13 @@ TEST(FeatureOrder, DoesNotHurtWhereItIsWrong) {
 }
 
 TEST(FeatureOrder, GivesTheSameBitsForAnyNumberOfThreads) {
-  const MatrixXd people = SmoothPeople(200);
-  const NoisedMoments release = OrderedRelease(
-      people, 5e-3, 3, OnAll(OrderKind(FeatureOrder::Kind::kGrid, 12)));
-  EXPECT_EQ(DenoiseMoments(release, {}, 1)->g,
-            DenoiseMoments(release, {}, 3)->g);
+  const NoisedMoments release =
+      OrderedRelease(SmoothPeople(200), 3e-3, 101,
+                     OnAll(OrderKind(FeatureOrder::Kind::kLinear)));
+  const DenoisedMoments one = DenoiseMoments(release, {}, 1).value();
+  ASSERT_EQ(one.direction.size(), 0);  // in patterns
+  EXPECT_EQ(one.g, DenoiseMoments(release, {}, 1)->g);
+  EXPECT_EQ(one.g, DenoiseMoments(release, {}, 3)->g);
 }
 
 TEST(FeatureOrder, ChangesNothingWithoutNoise) {
