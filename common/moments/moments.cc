@@ -14,7 +14,6 @@
 #include "common/base/error.h"
 #include "common/moments/empirical_bayes.h"
 #include "common/moments/moment_estimates.h"
-#include "common/moments/pattern_choice.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/linear_algebra.h"

@@ -96,7 +96,7 @@ struct DenoisedMoments {
 // 2021). The diagonals are mixed in proportion; negative entries become 0.
 // Without noise it returns Y (its positive part).
 // With a declared order, and where ChoosePatterns (common/moments/
-// pattern_choice.h) finds that its d smoothest patterns are better, they take
+// feature_order.h) finds that its d smoothest patterns are better, they take
 // the place of both: EstimateInPatterns, with the diagonal and the trace that
 // it has, and the spikes above the noise's edge in d patterns. Otherwise there
 // stands beside the estimate one direction that all people share: the better of
