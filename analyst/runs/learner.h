@@ -63,8 +63,21 @@ class Learner {
 
   Outcome RunOnce();
   absl::Status TrainOn(RunStream* stream);
+  // Asks for a round, checks its receipt, learns from its release and stores
+  // both: the steps below, in their order.
   absl::Status OneRound(RunStream* stream, const OpenedRun& opened,
-                        std::uint32_t round);
+                        std::uint32_t number);
+  struct Round;
+  absl::Status Ask(RunStream* stream, const OpenedRun& opened, Round* round);
+  absl::Status CheckAnswer(const Round& round) const;
+  // Returns what is stored of a round before it is learned from.
+  FinishedRound Received(const Round& round) const;
+  absl::Status Learn(Round* round, LearnerState* state);
+  // Breaks off what computes with the round's facts.
+  void StopWhen(const std::function<bool()>& stopped, Round* round);
+  absl::Status StoreRound(const Round& round, FinishedRound finished,
+                          std::string message,
+                          std::chrono::steady_clock::time_point begin);
   absl::Status StoreOpened(const OpenedRun& opened);
   // Once, before the first round of a run that needs items: they are stored, or
   // fetched and stored.
