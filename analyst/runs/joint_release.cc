@@ -96,11 +96,12 @@ absl::Status CheckAlike(const Term& a, const Term& b) {
   if (a.source.features.names != b.source.features.names)
     return ReleasesDiffer(
         absl::StrCat(both, " have other names of features, or another order"));
-  if (first.weighted_features() != second.weighted_features() ||
+  const bool lacks_weights = a.source.features.LackWeights(first);
+  if (lacks_weights != b.source.features.LackWeights(second) ||
       a.source.features.weights != b.source.features.weights)
     return ReleasesDiffer(
         absl::StrCat(both, " have other weights of features"));
-  if (first.weighted_features() && a.source.features.weights.empty())
+  if (lacks_weights)
     return ReleasesDiffer(absl::StrCat("the weights of features of ", both,
                                        " are not with the runs"));
   if (first.normalisation() != second.normalisation() ||
