@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/crypto/sha256.h"
-#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_records.h"
 
 namespace dpnmf::curator {
 
