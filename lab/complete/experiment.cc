@@ -1,7 +1,6 @@
 #include "lab/complete/experiment.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -264,13 +263,6 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
     for (const AuxWeights& weights : study)
       DPNMF_RETURN_IF_ERROR(run("weights", *growth, 40, &weights));
   return points;
-}
-
-CompletedRow SvdRow(const TruncatedSvd& svd) {
-  const auto kept = std::make_shared<const TruncatedSvd>(svd);
-  return [kept](Index row) -> Eigen::VectorXd {
-    return kept->v * kept->s.cwiseProduct(kept->u.row(row).transpose()).eval();
-  };
 }
 
 }  // namespace dpnmf::curator::lab

@@ -64,9 +64,6 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
     const ExperimentOptions& options, Draws* draws,
     const std::function<bool()>& stop, const ExperimentProgress& progress);
 
-// Row i of U diag(s) V'.
-CompletedRow SvdRow(const TruncatedSvd& svd);
-
 }  // namespace dpnmf::curator::lab
 
 #endif  // DPNMF_LAB_COMPLETE_EXPERIMENT_H_
