@@ -19,13 +19,13 @@
 #include "curator/import/readers/ratings.h"
 #include "lab/commands/commands.h"
 #include "lab/commands/evaluate_ratings_command.h"
-#include "lab/complete/experiment.h"
 #include "lab/complete/input.h"
 #include "lab/complete/model_file.h"
 #include "lab/complete/private_rows.h"
 #include "lab/complete/report.h"
 #include "lab/complete/svd.h"
 #include "lab/evaluate/page.h"
+#include "lab/papers/experiment.h"
 #include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {

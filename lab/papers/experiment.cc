@@ -1,4 +1,4 @@
-#include "lab/complete/experiment.h"
+#include "lab/papers/experiment.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // The publication's experiments on any ratings: the grid of weights, and a
 // table that grows row by row or column by column. Without privacy.
-#ifndef DPNMF_LAB_COMPLETE_EXPERIMENT_H_
-#define DPNMF_LAB_COMPLETE_EXPERIMENT_H_
+#ifndef DPNMF_LAB_PAPERS_EXPERIMENT_H_
+#define DPNMF_LAB_PAPERS_EXPERIMENT_H_
 
 #include <functional>
 #include <string>
@@ -66,4 +66,4 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
 
 }  // namespace dpnmf::curator::lab
 
-#endif  // DPNMF_LAB_COMPLETE_EXPERIMENT_H_
+#endif  // DPNMF_LAB_PAPERS_EXPERIMENT_H_
