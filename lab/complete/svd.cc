@@ -83,39 +83,6 @@ double Orthonormalise(const MatrixXd& basis, Index count, double size,
   return length;
 }
 
-// The largest singular triplets of B, upper bidiagonal with alpha on and beta
-// above the diagonal, except for the last beta. Sets `worst` to the largest
-// residual beside its singular value that the last beta leaves in A.
-TruncatedSvd LeadingOf(const std::vector<double>& alpha,
-                       const std::vector<double>& beta, int rank,
-                       double* worst) {
-  const auto j = static_cast<Index>(alpha.size()) - 1;
-  // B'B is tridiagonal; its eigenvectors are the right ones of B.
-  MatrixXd gram = MatrixXd::Zero(j + 1, j + 1);
-  for (Index i = 0; i <= j; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    gram(i, i) =
-        alpha[at] * alpha[at] + (i > 0 ? beta[at - 1] * beta[at - 1] : 0);
-    if (i > 0) gram(i, i - 1) = alpha[at - 1] * beta[at - 1];
-  }
-  const SymmetricEigen eigen = EigenOfSymmetric(gram);
-  TruncatedSvd svd;
-  svd.s = eigen.values.tail(rank).reverse().cwiseMax(0).cwiseSqrt();
-  svd.v = eigen.vectors.rightCols(rank).rowwise().reverse();
-  svd.u = MatrixXd::Zero(j + 1, rank);  // B v / s
-  for (Index r = 0; r < rank; ++r) {
-    if (!(svd.s[r] > 1e-12 * svd.s[0])) continue;
-    for (Index i = 0; i <= j; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      svd.u(i, r) =
-          (alpha[at] * svd.v(i, r) + (i < j ? beta[at] * svd.v(i + 1, r) : 0)) /
-          svd.s[r];
-    }
-    *worst = std::max(*worst, std::abs(beta.back() * svd.u(j, r)) / svd.s[r]);
-  }
-  return svd;
-}
-
 }  // namespace
 
 absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
@@ -178,14 +145,37 @@ absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
     }
     beta.push_back(length);
     if (j + 1 < look) continue;
-    double worst = 0;
-    TruncatedSvd svd = LeadingOf(alpha, beta, rank, &worst);
+    // B'B is tridiagonal; its eigenvectors are the right ones of B.
+    MatrixXd gram = MatrixXd::Zero(j + 1, j + 1);
+    for (Index i = 0; i <= j; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      gram(i, i) =
+          alpha[at] * alpha[at] + (i > 0 ? beta[at - 1] * beta[at - 1] : 0);
+      if (i > 0) gram(i, i - 1) = alpha[at - 1] * beta[at - 1];
+    }
+    const SymmetricEigen eigen = EigenOfSymmetric(gram);
+    TruncatedSvd svd;
+    svd.s = eigen.values.tail(rank).reverse().cwiseMax(0).cwiseSqrt();
+    const MatrixXd right = eigen.vectors.rightCols(rank).rowwise().reverse();
+    MatrixXd left_small = MatrixXd::Zero(j + 1, rank);  // B right / s
+    double worst = 0;  // residual beside the singular value
+    for (Index r = 0; r < rank; ++r) {
+      if (!(svd.s[r] > 1e-12 * svd.s[0])) continue;
+      for (Index i = 0; i <= j; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        left_small(i, r) = (alpha[at] * right(i, r) +
+                            (i < j ? beta[at] * right(i + 1, r) : 0)) /
+                           svd.s[r];
+      }
+      worst =
+          std::max(worst, std::abs(beta.back() * left_small(j, r)) / svd.s[r]);
+    }
     if (worst > 1e-6 && j + 1 < most) {
       look = std::min<Index>(most, look + std::max<Index>(10, look / 5));
       continue;
     }
-    svd.u = Product(u.leftCols(j + 1), svd.u);
-    svd.v = Product(v.leftCols(j + 1), svd.v);
+    svd.u = Product(u.leftCols(j + 1), left_small);
+    svd.v = Product(v.leftCols(j + 1), right);
     return turned ? svd.Transposed() : svd;
   }
 }
