@@ -95,10 +95,6 @@ Session::Session(const SessionContext& context,
       number_(NextSessionNumber()) {}
 
 absl::Status Session::Plan(const PopulationPolicy& policy, Run* run) const {
-  // The people who are read must be those whose account is charged, also if the
-  // run names the data set by an alias.
-  DPNMF_RETURN_IF_ERROR(CheckPartitionIn(
-      *context_.ledger, run->parameters.dataset, run->dataset->description()));
   // Every price of the run follows from the ledger's promise.
   run->facts.adjacency = policy.adjacency;
   run->facts.conversion = policy.conversion;
@@ -112,7 +108,8 @@ absl::Status Session::Plan(const PopulationPolicy& policy, Run* run) const {
                            run->plan);
 }
 
-RunOpening Session::OpeningOf(const Run& run) const {
+RunOpening Session::OpeningOf(const Run& run,
+                              std::optional<MuSquared> identity_cap) const {
   RunOpening opening;
   opening.identity = run.identity;
   opening.run_id = run.id;
@@ -122,7 +119,7 @@ RunOpening Session::OpeningOf(const Run& run) const {
   opening.parameters_hash = HashOf(run.parameters);
   opening.rounds = run.parameters.rounds;
   opening.cost = run.plan.cost;
-  opening.identity_cap = run.identity_cap;
+  opening.identity_cap = identity_cap;
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   return opening;
 }
@@ -166,10 +163,14 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          context_.ledger->Policy(run.facts.population));
   DPNMF_RETURN_IF_ERROR(CheckPromise(run.dataset->description(), policy));
+  // The people who are read must be those whose account is charged, also if the
+  // run names the data set by an alias.
+  DPNMF_RETURN_IF_ERROR(CheckPartitionIn(*context_.ledger, parameters.dataset,
+                                         run.dataset->description()));
   DPNMF_RETURN_IF_ERROR(Plan(policy, &run));
   DPNMF_ASSIGN_OR_RETURN(run.identity_cap, IdentityCap(grant, policy));
   DPNMF_RETURN_IF_ERROR(TakeMemory(&run));
-  const RunOpening opening = OpeningOf(run);
+  const RunOpening opening = OpeningOf(run, run.identity_cap);
   run.run_lock = context_.locks->LockOf(run.identity, run_id);
   MutexLock lock(
       &run.run_lock->busy);  // a round of an earlier session ends first

@@ -167,10 +167,11 @@ class Session {
     bool federated = false;
   };
 
-  // Sets the facts and the plan of a run, if its data set holds what the run
-  // reads and belongs to the account that is charged.
+  // Prices the run by the ledger's promise and plans it. Errors of PlanRun,
+  // PlanFederated and CheckDataHoldsRun.
   absl::Status Plan(const PopulationPolicy& policy, Run* run) const;
-  RunOpening OpeningOf(const Run& run) const;
+  RunOpening OpeningOf(const Run& run,
+                       std::optional<MuSquared> identity_cap) const;
   absl::Status TakeMemory(Run* run) const;
   // The facts and the plan of a run of the federation.
   absl::Status PlanFederated(const RunParameters& parameters, Run* run) const;
