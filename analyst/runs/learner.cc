@@ -61,8 +61,8 @@ double RelativeChange(const Eigen::MatrixXd& before,
 struct Learner::Round {
   std::uint32_t number = 0;  // 1 to rounds()
   StageOfRound at = {};
-  const ReleaseKind* release = nullptr;  // what this analyst does with it
-  std::uint64_t users = 0;               // N or N0
+  const ReleaseKind* kind = nullptr;  // what this analyst does with the release
+  std::uint64_t users = 0;            // N or N0
   RoundFacts facts = {};
   RoundInput input = {};
   RoundResult result = {};
@@ -203,13 +203,13 @@ absl::Status Learner::PrepareNames(const std::function<bool()>& stopped) {
   return absl::OkStatus();
 }
 
-absl::Status Learner::Ask(RunStream* stream, const OpenedRun& opened,
-                          Round* round) {
+absl::Status Learner::PrepareAndAsk(RunStream* stream, const OpenedRun& opened,
+                                    Round* round) {
   const v1::RunSpecification& specification = record_.run.specification();
   round->at = StageOf(opened.plan, round->number);
   if (round->at.stage != nullptr)
-    round->release = FindReleaseKind(round->at.stage->release());
-  if (round->release == nullptr) {
+    round->kind = FindReleaseKind(round->at.stage->release());
+  if (round->kind == nullptr) {
     return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
                    "This analyst does not know the run's `mechanism`: use the "
                    "version of the analyst that started the run.");
@@ -224,7 +224,7 @@ absl::Status Learner::Ask(RunStream* stream, const OpenedRun& opened,
   // it has paid for.
   StopWhen([this] { return control_->stopped(); }, round);
   DPNMF_ASSIGN_OR_RETURN(round->input,
-                         round->release->input(round->facts, state_));
+                         round->kind->input(round->facts, state_));
   DPNMF_RETURN_IF_ERROR(
       Audit("round-asked", {{"round", std::int64_t{round->number}}}));
   const auto asked = steady_clock::now();
@@ -251,7 +251,7 @@ absl::Status Learner::CheckAnswer(const Round& round) const {
                            result, store_);
 }
 
-FinishedRound Learner::Received(const Round& round) const {
+FinishedRound Learner::RecordOf(const Round& round) const {
   const RoundResult& result = round.result;
   FinishedRound finished;
   finished.round = round.number;
@@ -261,7 +261,7 @@ FinishedRound Learner::Received(const Round& round) const {
   finished.other_receipts = result.other_receipts;
   finished.state = state_;
   // The sum of a federation is nobody's signed release: it is not passed on.
-  if (round.release->is_passed_on && !result.lost && !result.receipts_checked &&
+  if (round.kind->is_passed_on && !result.lost && !result.receipts_checked &&
       !result.receipt->release_sha256().empty()) {
     WriteRound({round.number, round.input.rows, result.parts, *result.receipt},
                [&](const v1::ReleaseReply& message) {
@@ -278,7 +278,7 @@ absl::Status Learner::Learn(Round* round, LearnerState* state) {
     if (control_->SetLearning(share)) on_change_();
   };
   const absl::Status learned = WithoutExceptions([&] {
-    return round->release->update(round->result.parts, round->facts, state);
+    return round->kind->update(round->result.parts, round->facts, state);
   });
   control_->SetLearning(-1);
   return learned;
@@ -317,7 +317,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   DPNMF_RETURN_IF_ERROR(PrepareItems(opened));
   const auto begin = steady_clock::now();
   Round round{.number = number};
-  DPNMF_RETURN_IF_ERROR(Ask(stream, opened, &round));
+  DPNMF_RETURN_IF_ERROR(PrepareAndAsk(stream, opened, &round));
   const auto answered = steady_clock::now();
   DPNMF_RETURN_IF_ERROR(CheckAnswer(round));
   const RoundResult& result = round.result;
@@ -325,7 +325,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                               {{"round", std::int64_t{number}},
                                {"row", absl::BytesToHexString(result.row_hash)},
                                {"mu_squared", result.cost.UnitsText()}}));
-  FinishedRound finished = Received(round);
+  FinishedRound finished = RecordOf(round);
   std::string message;
   absl::Status learned;
   if (result.lost) {
@@ -351,7 +351,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   DPNMF_RETURN_IF_ERROR(
       StoreRound(round, std::move(finished), std::move(message), begin));
   // Fails the run: no later round replaces the release of W or of the value.
-  if (result.lost && round.release->is_answer && number == rounds()) {
+  if (result.lost && round.kind->is_answer && number == rounds()) {
     return Refusal(absl::StatusCode::kDataLoss, "release-lost",
                    "The run's release was charged and is lost, so there is no "
                    "result; start another run.");

@@ -64,16 +64,20 @@ class Learner {
   Outcome RunOnce();
   absl::Status TrainOn(RunStream* stream);
   // Asks for a round, checks its receipt, learns from its release and stores
-  // both: the steps below, in their order.
+  // both.
   absl::Status OneRound(RunStream* stream, const OpenedRun& opened,
                         std::uint32_t number);
   struct Round;
-  absl::Status Ask(RunStream* stream, const OpenedRun& opened, Round* round);
+  // Fills in the round, from its stage to its result. Errors of
+  // ReleaseKind::input and RunStream::Round; INVALID_ARGUMENT
+  // "mechanism-unknown"; UNAVAILABLE "audit-failed".
+  absl::Status PrepareAndAsk(RunStream* stream, const OpenedRun& opened,
+                             Round* round);
   absl::Status CheckAnswer(const Round& round) const;
-  // Returns what is stored of a round before it is learned from.
-  FinishedRound Received(const Round& round) const;
+  // Returns the record of an answered round, with the state before it.
+  FinishedRound RecordOf(const Round& round) const;
   absl::Status Learn(Round* round, LearnerState* state);
-  // Breaks off what computes with the round's facts.
+  // Sets when work with the round's facts is broken off.
   void StopWhen(const std::function<bool()>& stopped, Round* round);
   absl::Status StoreRound(const Round& round, FinishedRound finished,
                           std::string message,
