@@ -246,12 +246,12 @@ TEST_F(JointReleaseTest, IsVoidIfTheGuaranteeOfAnyTermIs) {
 }
 
 TEST_F(JointReleaseTest, RefusesFeaturesWhoseWeightsAreNotWithTheRuns) {
-  for (JoinedSource& source : sources_)
-    source.dataset->set_weighted_features(true);
+  sources_[1].dataset->set_weighted_features(true);
   const auto child = JointChildOf(sources_, RefitOf({0, 1, 2}));
   EXPECT_EQ(ReasonCode(child.status()), "releases-differ");
   EXPECT_THAT(std::string(child.status().message()),
-              HasSubstr("the weights of features of data sets"));
+              HasSubstr(sources_[1].dataset->name() +
+                        " lack the weights of its features"));
 }
 
 TEST_F(JointReleaseTest, RefusesWhatIsNoSumOfDifferentPeople) {
