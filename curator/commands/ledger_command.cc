@@ -20,6 +20,7 @@
 #include "curator/ledger/anchor.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_row.h"
 #include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 

@@ -207,13 +207,6 @@ absl::StatusOr<LedgerFiles> LedgerFiles::Open(const LedgerSettings& options) {
   return LedgerFiles{std::move(locks), std::move(table), std::move(book)};
 }
 
-std::optional<DatasetDigests> LedgerAudit::FilesOf(
-    const std::string& population, const std::string& dataset) const {
-  const auto found = files_of.find({population, dataset});
-  if (found == files_of.end()) return std::nullopt;
-  return found->second;
-}
-
 absl::StatusOr<LedgerAudit> LedgerFiles::Audit(const LedgerSettings& options) {
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   // The anchor first: rows are only added, so it cannot be overtaken.

@@ -1,4 +1,4 @@
-// Rows of the ledger, and facts that are derived from them.
+// Records that the ledger takes, stores and returns.
 #ifndef DPNMF_CURATOR_LEDGER_LEDGER_RECORDS_H_
 #define DPNMF_CURATOR_LEDGER_LEDGER_RECORDS_H_
 
@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,10 +90,6 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// "genesis", "population", "open", "charge", "close", "void", "overlap",
-// "partition", "dataset".
-std::string_view NameOf(RowKind kind);
-
 // Partition of a data set, and a digest of the keyed fingerprints of its people
 // (DigestOfPeople, curator/import/people/people.h). In no partition: empty,
 // zeros.
@@ -155,7 +150,11 @@ struct LedgerAudit {
 
   // The same as Ledger::FilesOf.
   std::optional<DatasetDigests> FilesOf(const std::string& population,
-                                        const std::string& dataset) const;
+                                        const std::string& dataset) const {
+    const auto found = files_of.find({population, dataset});
+    if (found == files_of.end()) return std::nullopt;
+    return found->second;
+  }
 };
 
 // Result of AcceptAnchor.
