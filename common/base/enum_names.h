@@ -13,6 +13,15 @@ namespace dpnmf {
 template <typename Enum, std::size_t size>
 using EnumNames = std::array<std::pair<Enum, std::string_view>, size>;
 
+// Returns the table of these pairs; a pair without a name does not compile.
+template <typename Enum, std::size_t size>
+consteval EnumNames<Enum, size> EnumNamesOf(
+    const std::pair<Enum, std::string_view> (&pairs)[size]) {
+  for (const auto& [value, name] : pairs)
+    if (name.empty()) throw "a value without a name";
+  return std::to_array(pairs);
+}
+
 // Returns "" if the table does not have the value.
 template <typename Enum, std::size_t size>
 constexpr std::string_view NameIn(const EnumNames<Enum, size>& names,

@@ -26,14 +26,14 @@ constexpr double kLargestMuSquared = 1e15;
 constexpr double kSmallestMuSquared = 1e-300;
 constexpr double kLargestEpsilon = 1000;
 
-constexpr EnumNames<Conversion, 3> kConversionNames = {
-    {{Conversion::kRdp, "rdp"},
-     {Conversion::kRdpOptimal, "rdp_optimal"},
-     {Conversion::kGaussian, "gaussian"}}};
-constexpr EnumNames<Adjacency, 3> kAdjacencyNames = {
-    {{Adjacency::kReplaceOne, "replace_one"},
-     {Adjacency::kAddRemoveOne, "add_remove_one"},
-     {Adjacency::kOneRating, "one_rating"}}};
+constexpr auto kConversionNames =
+    EnumNamesOf<Conversion>({{Conversion::kRdp, "rdp"},
+                             {Conversion::kRdpOptimal, "rdp_optimal"},
+                             {Conversion::kGaussian, "gaussian"}});
+constexpr auto kAdjacencyNames =
+    EnumNamesOf<Adjacency>({{Adjacency::kReplaceOne, "replace_one"},
+                            {Adjacency::kAddRemoveOne, "add_remove_one"},
+                            {Adjacency::kOneRating, "one_rating"}});
 
 absl::Status CheckDelta(double delta) {
   if (delta > 0 && delta < 1) return absl::OkStatus();

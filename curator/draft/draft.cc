@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::uint64_t kDraftFormat = 1;
 
-constexpr EnumNames<DraftKind, 3> kDraftKindNames = {{
+constexpr auto kDraftKindNames = EnumNamesOf<DraftKind>({
     {DraftKind::kDistorted, "distorted"},
     {DraftKind::kCompleted, "completed"},
     {DraftKind::kSynthetic, "synthetic"},
-}};
+});
 
 std::string JsonFile(const std::string& directory) {
   return directory + "/draft.json";

@@ -14,7 +14,7 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr EnumNames<RowKind, 9> kRowKindNames = {{
+constexpr auto kRowKindNames = EnumNamesOf<RowKind>({
     {RowKind::kGenesis, "genesis"},
     {RowKind::kPopulation, "population"},
     {RowKind::kOpen, "open"},
@@ -24,7 +24,7 @@ constexpr EnumNames<RowKind, 9> kRowKindNames = {{
     {RowKind::kOverlap, "overlap"},
     {RowKind::kPartition, "partition"},
     {RowKind::kDataset, "dataset"},
-}};
+});
 
 std::string ShortestText(double value) {
   std::array<char, 32> text;

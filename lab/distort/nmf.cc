@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/enum_names.h"
 #include "common/base/stopwatch.h"
 
 namespace dpnmf::curator::lab {
@@ -15,13 +14,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-constexpr EnumNames<NmfStop, 5> kNmfStops = {
-    {{NmfStop::kTolerance, "tolerance"},
-     {NmfStop::kIterations, "iterations"},
-     {NmfStop::kSeconds, "seconds"},
-     {NmfStop::kDistortion, "distortion"},
-     {NmfStop::kStopped, "interrupted"}}};
 
 // Rows that are worked on together: some columns of them stay in the cache.
 constexpr Index kRows = 128;
@@ -271,7 +263,21 @@ class Iterations {
 
 }  // namespace
 
-std::string_view NameOf(NmfStop stop) { return NameIn(kNmfStops, stop); }
+std::string_view NameOf(NmfStop stop) {
+  switch (stop) {
+    case NmfStop::kTolerance:
+      return "tolerance";
+    case NmfStop::kIterations:
+      return "iterations";
+    case NmfStop::kSeconds:
+      return "seconds";
+    case NmfStop::kDistortion:
+      return "distortion";
+    case NmfStop::kStopped:
+      return "interrupted";
+  }
+  return "";
+}
 
 NmfFactors NmfStart(Index people, Index columns, Index rank, Draws* draws) {
   NmfFactors start{MatrixXd(people, rank), MatrixXd(rank, columns)};

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/enum_names.h"
 #include "common/base/error.h"
 #include "common/base/stopwatch.h"
 #include "lab/factorize/passes.h"
@@ -13,13 +12,6 @@
 
 namespace dpnmf::curator::lab {
 namespace {
-
-constexpr EnumNames<FactorizeStop, 5> kFactorizeStops = {
-    {{FactorizeStop::kIterations, "iterations"},
-     {FactorizeStop::kTargetObjective, "target-objective"},
-     {FactorizeStop::kSeconds, "seconds"},
-     {FactorizeStop::kConverged, "converged"},
-     {FactorizeStop::kInterrupted, "interrupted"}}};
 
 constexpr double kLeastGain = 1e-7;
 
@@ -171,7 +163,19 @@ RowMatrix StartOf(const Dataset& data, const FactorizeOptions& options,
 }  // namespace
 
 std::string_view NameOf(FactorizeStop stop) {
-  return NameIn(kFactorizeStops, stop);
+  switch (stop) {
+    case FactorizeStop::kIterations:
+      return "iterations";
+    case FactorizeStop::kTargetObjective:
+      return "target-objective";
+    case FactorizeStop::kSeconds:
+      return "seconds";
+    case FactorizeStop::kConverged:
+      return "converged";
+    case FactorizeStop::kInterrupted:
+      return "interrupted";
+  }
+  return "";
 }
 
 absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,

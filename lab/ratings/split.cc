@@ -12,10 +12,10 @@
 namespace dpnmf::curator::lab {
 namespace {
 
-constexpr EnumNames<HoldOutBy, 3> kHoldOutNames = {
-    {{HoldOutBy::kRating, "rating"},
-     {HoldOutBy::kPerson, "person"},
-     {HoldOutBy::kTime, "time"}}};
+constexpr auto kHoldOutNames =
+    EnumNamesOf<HoldOutBy>({{HoldOutBy::kRating, "rating"},
+                            {HoldOutBy::kPerson, "person"},
+                            {HoldOutBy::kTime, "time"}});
 
 RatingTable EmptyLike(const RatingTable& table) {
   RatingTable empty;
