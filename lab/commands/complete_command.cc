@@ -24,8 +24,9 @@
 #include "lab/complete/private_rows.h"
 #include "lab/complete/report.h"
 #include "lab/complete/svd.h"
+#include "lab/complete/weights.h"
 #include "lab/evaluate/page.h"
-#include "lab/papers/experiment.h"
+#include "lab/papers/aux_nmf.h"
 #include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
@@ -73,11 +74,11 @@ absl::StatusOr<CompletionOptions> OptionsOf(const CompleteFlags& flags) {
   return options;
 }
 
-Json WeightsJson(const AuxWeights& weights) {
+Json JsonOf(const AuxWeights& weights) {
   return {weights.ratings, weights.people, weights.items};
 }
 
-Json ColdJson(const ColdRows& cold) {
+Json JsonOf(const ColdRows& cold) {
   return {{"by_weight", cold.by_weight},
           {"by_cluster", cold.by_cluster},
           {"by_prior", cold.by_prior}};
@@ -85,7 +86,7 @@ Json ColdJson(const ColdRows& cold) {
 
 Json ParametersOf(const Completion& completion) {
   return {
-      {"weights", WeightsJson(completion.weights)},
+      {"weights", JsonOf(completion.weights)},
       {"clusters", {completion.factors.u.cols(), completion.factors.v.cols()}},
       {"rounds", completion.rounds}};
 }
@@ -320,12 +321,12 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
                      {"cluster_seconds", fit.cluster_seconds},
                      {"people_clusters", completion.people.clusters.members},
                      {"item_clusters", completion.items.clusters.members},
-                     {"cold_people", ColdJson(fit.cold_people)},
-                     {"cold_items", ColdJson(fit.cold_items)},
+                     {"cold_people", JsonOf(fit.cold_people)},
+                     {"cold_items", JsonOf(fit.cold_items)},
                      {"model", "model.bin"}});
 }
 
-Json RefitJson(const RefitAdvice& advice) {
+Json JsonOf(const RefitAdvice& advice) {
   return {{"judged", advice.judged},
           {"update_mae", JsonNumber(advice.update_mae)},
           {"refit_mae", JsonNumber(advice.refit_mae)},
@@ -426,13 +427,13 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
        {"direction", by_people ? "rows" : "columns"},
        {"added", outcome.added},
        {"filled", outcome.filled},
-       {"cold", ColdJson(outcome.cold)},
+       {"cold", JsonOf(outcome.cold)},
        {"objective", outcome.objective},
        {"update_seconds", outcome.seconds},
        {"since_fit",
         {{"people", completion.ratings.rows() - completion.fitted_people},
          {"items", completion.ratings.columns - completion.fitted_items}}},
-       {"refit", RefitJson(advice)},
+       {"refit", JsonOf(advice)},
        {"model", "model.bin"}});
 }
 
@@ -495,17 +496,16 @@ absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
   for (const GridPoint& point : *judged) {
     table.Add({point.weights.ratings, point.weights.people, point.weights.items,
                point.mae});
-    grid.push_back({{"weights", WeightsJson(point.weights)},
-                    {"mae", JsonNumber(point.mae)}});
+    grid.push_back(
+        {{"weights", JsonOf(point.weights)}, {"mae", JsonNumber(point.mae)}});
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(
       ReplaceDurably(flags.output + "/weights.csv", table.Csv()));
-  return run.Finish(run.loaded.input.ratings,
-                    {{"sizes", SizesOf(run.loaded)},
-                     {"holdout", flags.holdout},
-                     {"best", WeightsJson(best.weights)},
-                     {"grid", grid}});
+  return run.Finish(run.loaded.input.ratings, {{"sizes", SizesOf(run.loaded)},
+                                               {"holdout", flags.holdout},
+                                               {"best", JsonOf(best.weights)},
+                                               {"grid", grid}});
 }
 
 // "10:90": 10, 20 ... 90.
@@ -558,17 +558,16 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
                weight(point.weights.items), point.fit_seconds,
                point.update_seconds, measures.mae, measures.pi_all,
                measures.pi_rated});
-    all.push_back(
-        {{"part", point.part},
-         {"direction", point.direction},
-         {"method", point.method},
-         {"split", point.split},
-         {"weights", aux ? WeightsJson(point.weights) : Json(nullptr)},
-         {"fit_seconds", point.fit_seconds},
-         {"update_seconds", point.update_seconds},
-         {"mae", JsonNumber(measures.mae)},
-         {"pi_all", JsonNumber(measures.pi_all)},
-         {"pi_rated", JsonNumber(measures.pi_rated)}});
+    all.push_back({{"part", point.part},
+                   {"direction", point.direction},
+                   {"method", point.method},
+                   {"split", point.split},
+                   {"weights", aux ? JsonOf(point.weights) : Json(nullptr)},
+                   {"fit_seconds", point.fit_seconds},
+                   {"update_seconds", point.update_seconds},
+                   {"mae", JsonNumber(measures.mae)},
+                   {"pi_all", JsonNumber(measures.pi_all)},
+                   {"pi_rated", JsonNumber(measures.pi_rated)}});
     if (point.part == "whole")
       run.Add(point.method, measures, point.fit_seconds);
   }

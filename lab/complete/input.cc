@@ -250,17 +250,17 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
   DPNMF_ASSIGN_OR_RETURN(
       const Declared items,
       LoadDeclared(files.item_features, files.item_labels, "item"));
-  RatingScale declared = kAnyScale;
+  RatingScale accepted = kAnyScale;
   if (!files.rating_range.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(declared, ParseRatingRange(files.rating_range));
+    DPNMF_ASSIGN_OR_RETURN(accepted, ParseRatingRange(files.rating_range));
     loaded.scale_declared = true;
   }
   DPNMF_ASSIGN_OR_RETURN(input.items, ListedItems(files, items));
   const bool add_items = input.items.empty();
   DPNMF_ASSIGN_OR_RETURN(
       const LoadedRatings train,
-      Load(files.ratings, input.items, add_items, declared, stop));
-  loaded.scale = loaded.scale_declared ? declared : RangeOf(train);
+      Load(files.ratings, input.items, add_items, accepted, stop));
+  loaded.scale = loaded.scale_declared ? accepted : RangeOf(train);
   if (train.replaced > 0) {
     loaded.said.push_back(absl::StrCat(
         train.replaced,
@@ -271,7 +271,7 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
   std::optional<LoadedRatings> test;
   if (!files.test.empty()) {
     DPNMF_ASSIGN_OR_RETURN(
-        test, Load(files.test, input.items, add_items, declared, stop));
+        test, Load(files.test, input.items, add_items, accepted, stop));
     for (const std::string& id : test->added_items) input.items.push_back(id);
     if (people.file.empty()) {
       const std::size_t more = AppendNew(test->users, &input.people);

@@ -28,6 +28,9 @@ class SvmRows {
     for (const std::size_t begin : begins) rows_.push_back(&nodes_[begin]);
   }
 
+  SvmRows(const SvmRows&) = delete;
+  SvmRows& operator=(const SvmRows&) = delete;
+
   svm_node* operator[](std::size_t i) const { return rows_[i]; }
 
  private:
