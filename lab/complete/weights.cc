@@ -6,16 +6,6 @@
 #include "common/base/error.h"
 
 namespace dpnmf::curator::lab {
-namespace {
-
-using Eigen::Index;
-
-std::string WeightsText(const AuxWeights& weights) {
-  return absl::StrFormat("%g, %g, %g", weights.ratings, weights.people,
-                         weights.items);
-}
-
-}  // namespace
 
 absl::Status CheckNotStopped(const std::function<bool()>& stop) {
   if (!stop || !stop()) return absl::OkStatus();
@@ -43,7 +33,7 @@ absl::StatusOr<std::vector<GridPoint>> JudgeWeights(
   CompletionInput learned = input;
   learned.ratings = SparseRatings{.columns = input.ratings.columns};
   SparseRatings held{.columns = input.ratings.columns};
-  for (Index row = 0; row < input.ratings.rows(); ++row) {
+  for (Eigen::Index row = 0; row < input.ratings.rows(); ++row) {
     for (std::size_t at = input.ratings.Begin(row);
          at < input.ratings.Begin(row + 1); ++at) {
       SparseRatings& to = draws->Uniform() < holdout ? held : learned.ratings;
@@ -66,7 +56,9 @@ absl::StatusOr<std::vector<GridPoint>> JudgeWeights(
   std::vector<GridPoint> grid;
   for (const AuxWeights& weights : settings) {
     DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
-    progress(WeightsText(weights), static_cast<int>(grid.size()) + 1,
+    progress(absl::StrFormat("%g, %g, %g", weights.ratings, weights.people,
+                             weights.items),
+             static_cast<int>(grid.size()) + 1,
              static_cast<int>(settings.size()));
     CompletionOptions setting = options;
     setting.weights = weights;
