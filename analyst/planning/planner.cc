@@ -269,6 +269,52 @@ absl::Status CheckGivenRows(const v1::LearnerOptions& options,
                  "as `moment_rows`.");
 }
 
+// The mechanism is known, and uses the options of learning that are given.
+absl::Status CheckLearning(const v1::RunSpecification& specification,
+                           const RunParameters& parameters,
+                           const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(specification.learner()));
+  DPNMF_RETURN_IF_ERROR(
+      CheckGivenRows(specification.learner(), parameters, facts));
+  if (Mechanisms().Find(parameters.mechanism) == nullptr) {
+    return Invalid("mechanism-unknown",
+                   "This analyst does not know that `mechanism`.");
+  }
+  if (specification.learner().non_negative() &&
+      Mechanisms().Find(parameters.mechanism)->item_model == nullptr) {
+    return Invalid("non-negative-refused",
+                   "Only runs on ratings take `non_negative`: leave it out; "
+                   "the dictionary of other runs is never negative.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckFitLawOf(specification.learner()));
+  if (!FitLawOf(specification.learner()).is_plain() &&
+      !dpnmf::Mechanisms()
+           .Find(parameters.mechanism)
+           ->uses("loss", parameters, facts)) {
+    return Invalid("loss-unused",
+                   "Only runs of mechanism moments without further rounds, or "
+                   "of aimed, take `loss` and `sparse`: leave them out, or "
+                   "choose one of these mechanisms.");
+  }
+  if (specification.priors_size() > 0 &&
+      !MechanismHas(parameters.mechanism, &dpnmf::Mechanism::fits_moments)) {
+    return Invalid("prior-unused",
+                   "Only runs of mechanism moments or aimed take priors: leave "
+                   "them out, or choose one of these mechanisms.");
+  }
+  if (specification.has_feature_order()) {
+    if (!MechanismHas(parameters.mechanism, &dpnmf::Mechanism::fits_moments)) {
+      return Invalid(
+          "feature-order-unused",
+          "Only runs of mechanism moments or aimed take an order of features: "
+          "leave it out, or choose one of these mechanisms.");
+    }
+    DPNMF_RETURN_IF_ERROR(
+        OrderOf(specification.feature_order(), facts.features).status());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
@@ -288,46 +334,8 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                          FromProto(reply.specification().parameters()));
   DPNMF_RETURN_IF_ERROR(CheckHasAnswer(parameters.mechanism));
   DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
-  DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(reply.specification().learner()));
   DPNMF_RETURN_IF_ERROR(
-      CheckGivenRows(reply.specification().learner(), parameters, facts));
-  if (Mechanisms().Find(parameters.mechanism) == nullptr) {
-    return Invalid("mechanism-unknown",
-                   "This analyst does not know that `mechanism`.");
-  }
-  if (reply.specification().learner().non_negative() &&
-      Mechanisms().Find(parameters.mechanism)->item_model == nullptr) {
-    return Invalid("non-negative-refused",
-                   "Only runs on ratings take `non_negative`: leave it out; "
-                   "the dictionary of other runs is never negative.");
-  }
-  DPNMF_RETURN_IF_ERROR(CheckFitLawOf(reply.specification().learner()));
-  if (!FitLawOf(reply.specification().learner()).is_plain() &&
-      !dpnmf::Mechanisms()
-           .Find(parameters.mechanism)
-           ->uses("loss", parameters, facts)) {
-    return Invalid("loss-unused",
-                   "Only runs of mechanism moments without further rounds, or "
-                   "of aimed, take `loss` and `sparse`: leave them out, or "
-                   "choose one of these mechanisms.");
-  }
-  if (reply.specification().priors_size() > 0 &&
-      !MechanismHas(parameters.mechanism, &dpnmf::Mechanism::fits_moments)) {
-    return Invalid("prior-unused",
-                   "Only runs of mechanism moments or aimed take priors: leave "
-                   "them out, or choose one of these mechanisms.");
-  }
-  if (reply.specification().has_feature_order()) {
-    if (!MechanismHas(parameters.mechanism, &dpnmf::Mechanism::fits_moments)) {
-      return Invalid(
-          "feature-order-unused",
-          "Only runs of mechanism moments or aimed take an order of features: "
-          "leave it out, or choose one of these mechanisms.");
-    }
-    DPNMF_RETURN_IF_ERROR(
-        OrderOf(reply.specification().feature_order(), facts.features)
-            .status());
-  }
+      CheckLearning(reply.specification(), parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(RunPlan plan, PlanRun(parameters, facts));
   if (dataset.has_sums()) {
     const StoredSums sums = FromProto(dataset.sums());

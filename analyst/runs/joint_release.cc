@@ -77,6 +77,10 @@ absl::StatusOr<Term> TermOf(JoinedSource source) {
     return ReleasesDiffer(absl::StrCat("run ", run.run_id(),
                                        " do not contain the number of people"));
   }
+  if (source.features.LackWeights(*source.dataset)) {
+    return ReleasesDiffer(absl::StrCat("data set ", source.dataset->name(),
+                                       " lack the weights of its features"));
+  }
   term.users = static_cast<double>(source.dataset->users());
   term.runs = RunsOf(source);
   term.source = std::move(source);
@@ -96,13 +100,9 @@ absl::Status CheckAlike(const Term& a, const Term& b) {
   if (a.source.features.names != b.source.features.names)
     return ReleasesDiffer(
         absl::StrCat(both, " have other names of features, or another order"));
-  if (first.weighted_features() != second.weighted_features() ||
-      a.source.features.weights != b.source.features.weights)
+  if (a.source.features.weights != b.source.features.weights)
     return ReleasesDiffer(
         absl::StrCat(both, " have other weights of features"));
-  if (first.weighted_features() && a.source.features.weights.empty())
-    return ReleasesDiffer(absl::StrCat("the weights of features of ", both,
-                                       " are not with the runs"));
   if (first.normalisation() != second.normalisation() ||
       first.column_bound() != second.column_bound()) {
     return ReleasesDiffer(

@@ -1,7 +1,6 @@
 #include "analyst/runs/learner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <random>
 #include <utility>
@@ -56,24 +55,18 @@ double RelativeChange(const Eigen::MatrixXd& before,
   return norm > 0 ? (after - before).norm() / norm : 0;
 }
 
-// A round's stage and what this analyst does with its releases.
-struct RoundKind {
-  StageOfRound at;
-  const ReleaseKind* release = nullptr;
-};
-
-absl::StatusOr<RoundKind> KindOf(const v1::RunPlan& plan, std::uint32_t round) {
-  RoundKind kind;
-  kind.at = StageOf(plan, round);
-  if (kind.at.stage != nullptr)
-    kind.release = FindReleaseKind(kind.at.stage->release());
-  if (kind.release != nullptr) return kind;
-  return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-                 "This analyst does not know the run's `mechanism`: use the "
-                 "version of the analyst that started the run.");
-}
-
 }  // namespace
+
+// One round on its way: what it is, what is asked and what is answered.
+struct Learner::Round {
+  std::uint32_t number = 0;  // 1 to rounds()
+  StageOfRound at = {};
+  const ReleaseKind* kind = nullptr;  // what this analyst does with the release
+  std::uint64_t users = 0;            // N or N0
+  RoundFacts facts = {};
+  RoundInput input = {};
+  RoundResult result = {};
+};
 
 Learner::Learner(std::string run_id, RunStore* store,
                  CuratorConnection* curator, RunControl* control,
@@ -210,122 +203,160 @@ absl::Status Learner::PrepareNames(const std::function<bool()>& stopped) {
   return absl::OkStatus();
 }
 
-absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
-                               std::uint32_t round) {
-  DPNMF_RETURN_IF_ERROR(PrepareItems(opened));
-  const auto begin = steady_clock::now();
-  DPNMF_ASSIGN_OR_RETURN(const RoundKind kind, KindOf(opened.plan, round));
-  RoundFacts facts =
-      FactsOfRound(record_.run.specification(), opened.plan, kind.at,
+absl::Status Learner::PrepareAndAsk(RunStream* stream, const OpenedRun& opened,
+                                    Round* round) {
+  const v1::RunSpecification& specification = record_.run.specification();
+  round->at = StageOf(opened.plan, round->number);
+  if (round->at.stage != nullptr)
+    round->kind = FindReleaseKind(round->at.stage->release());
+  if (round->kind == nullptr) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+                   "This analyst does not know the run's `mechanism`: use the "
+                   "version of the analyst that started the run.");
+  }
+  round->users = opened.users;
+  round->facts =
+      FactsOfRound(specification, opened.plan, round->at,
                    static_cast<double>(opened.users), settings_.average);
-  facts.round_of_run = round;
+  round->facts.round_of_run = round->number;
+  if (items_.has_value()) round->facts.ratings = &items_->facts;
   // A request is computed also for a run that is being ended: it fetches what
   // it has paid for.
-  facts.stopped = [this] { return control_->stopped(); };
-  if (items_.has_value()) {
-    items_->facts.stopped = facts.stopped;
-    facts.ratings = &items_->facts;
-  }
-  DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
-                         kind.release->input(facts, state_));
-  DPNMF_RETURN_IF_ERROR(Audit("round-asked", {{"round", std::int64_t{round}}}));
+  StopWhen([this] { return control_->stopped(); }, round);
+  DPNMF_ASSIGN_OR_RETURN(round->input,
+                         round->kind->input(round->facts, state_));
+  DPNMF_RETURN_IF_ERROR(
+      Audit("round-asked", {{"round", std::int64_t{round->number}}}));
   const auto asked = steady_clock::now();
-  DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
-  const auto answered = steady_clock::now();
-  time_.curator += Seconds(answered - asked);
+  DPNMF_ASSIGN_OR_RETURN(round->result,
+                         stream->Round(round->number, round->input));
+  time_.curator += Seconds(steady_clock::now() - asked);
+  return absl::OkStatus();
+}
+
+absl::Status Learner::CheckAnswer(const Round& round) const {
+  const RoundResult& result = round.result;
+  if (result.receipts_checked) return absl::OkStatus();
+  const v1::RunParameters& asked = record_.run.specification().parameters();
   std::optional<Digest> release;
-  if (!result.lost && !result.receipts_checked) {
-    DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
-                           FromProto(record_.run.specification().parameters()));
+  if (!result.lost) {
+    DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters, FromProto(asked));
     const v1::RunParameters canonical = ToProto(parameters);
-    release = DigestOfRelease({&canonical, kind.at.stage, opened.users,
-                               input.rows, input.numbers, &input.w},
-                              result.parts);
+    release =
+        DigestOfRelease({&canonical, round.at.stage, round.users,
+                         round.input.rows, round.input.numbers, &round.input.w},
+                        result.parts);
   }
-  if (!result.receipts_checked) {
-    DPNMF_RETURN_IF_ERROR(CheckRoundReceipt(
-        {run_id_, record_.run.specification().parameters().dataset(), round,
-         release},
-        result, store_));
-  }
-  DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
-                              {{"round", std::int64_t{round}},
-                               {"row", absl::BytesToHexString(result.row_hash)},
-                               {"mu_squared", result.cost.UnitsText()}}));
+  return CheckRoundReceipt({run_id_, asked.dataset(), round.number, release},
+                           result, store_);
+}
+
+FinishedRound Learner::RecordOf(const Round& round) const {
+  const RoundResult& result = round.result;
   FinishedRound finished;
-  finished.round = round;
+  finished.round = round.number;
   finished.lost = result.lost;
-  finished.charge = {run_id_, round, result.cost, result.row_hash,
+  finished.charge = {run_id_, round.number, result.cost, result.row_hash,
                      result.receipt};
   finished.other_receipts = result.other_receipts;
   finished.state = state_;
   // The sum of a federation is nobody's signed release: it is not passed on.
-  if (kind.release->is_passed_on && !result.lost && !result.receipts_checked &&
+  if (round.kind->is_passed_on && !result.lost && !result.receipts_checked &&
       !result.receipt->release_sha256().empty()) {
-    WriteRound({round, input.rows, result.parts, *result.receipt},
+    WriteRound({round.number, round.input.rows, result.parts, *result.receipt},
                [&](const v1::ReleaseReply& message) {
                  finished.release.push_back(message);
                  return true;
                });
   }
-  absl::Status updated;
-  bool unlearned = false;
-  if (!result.lost) {
-    facts.stopped = [this] { return control_->stopped() || ending(); };
-    if (items_.has_value()) items_->facts.stopped = facts.stopped;
-    facts.progress = [this](double share) {
-      if (control_->SetLearning(share)) on_change_();
-    };
-    updated = WithoutExceptions([&] {
-      return kind.release->update(result.parts, facts, &finished.state);
-    });
-    control_->SetLearning(-1);
-    // Broken off: the same request gets the same bytes later.
-    if (control_->stopped() && absl::IsCancelled(updated)) return updated;
-    unlearned = ending() && absl::IsCancelled(updated);
-    if (unlearned) {
-      finished.state.w = state_.w;
-      finished.state.unlearned = true;
-      updated = absl::OkStatus();
-    }
-    // A release that cannot be used is recorded all the same: it was charged.
-    if (!updated.ok()) finished.lost = true;
-  }
-  time_.learning += Seconds(steady_clock::now() - answered);
-  ++time_.rounds;
+  return finished;
+}
+
+absl::Status Learner::Learn(Round* round, LearnerState* state) {
+  StopWhen([this] { return control_->stopped() || ending(); }, round);
+  round->facts.progress = [this](double share) {
+    if (control_->SetLearning(share)) on_change_();
+  };
+  const absl::Status learned = WithoutExceptions([&] {
+    return round->kind->update(round->result.parts, round->facts, state);
+  });
+  control_->SetLearning(-1);
+  return learned;
+}
+
+void Learner::StopWhen(const std::function<bool()>& stopped, Round* round) {
+  round->facts.stopped = stopped;
+  if (items_.has_value()) items_->facts.stopped = stopped;
+}
+
+absl::Status Learner::StoreRound(const Round& round, FinishedRound finished,
+                                 std::string message,
+                                 steady_clock::time_point begin) {
   DPNMF_ASSIGN_OR_RETURN(const MuSquared before,
                          FromProto(record_.run.charged()));
   const MuSquared charged =
-      MuSquared::Add(before, result.cost).value_or(before);
-  finished.event = EventNow(result.ledger, charged);
-  finished.event.set_round(round);
+      MuSquared::Add(before, round.result.cost).value_or(before);
+  finished.event = EventNow(round.result.ledger, charged);
+  finished.event.set_round(round.number);
   finished.event.set_round_seconds(Seconds(steady_clock::now() - begin));
   finished.event.set_relative_change(
       RelativeChange(state_.w, finished.state.w));
-  if (result.lost) {
-    finished.event.set_message(
-        absl::StrCat("The release of round ", round,
-                     " was charged and is lost; the run continues."));
-    // Fails the run: no later round replaces the release of W or of the value.
-    if (kind.release->is_answer && round == rounds()) {
-      updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
-                        "The run's release was charged and is lost, so there "
-                        "is no result; start another run.");
-    }
-  }
-  if (unlearned) {
-    finished.event.set_message(
-        absl::StrCat("The run was ended before it had learned from round ",
-                     round, ": W is that of the round before."));
-  }
+  finished.event.set_message(std::move(message));
   DPNMF_RETURN_IF_ERROR(store_->FinishRound(run_id_, finished));
-  ShowRound(result, finished.event.round_seconds());
+  ShowRound(round.result, finished.event.round_seconds());
   state_ = std::move(finished.state);
-  record_.run.set_rounds_done(round);
+  record_.run.set_rounds_done(round.number);
   *record_.run.mutable_charged() = ToProto(charged);
   pause_ = settings_.first_pause;
   on_change_();
-  return updated;
+  return absl::OkStatus();
+}
+
+absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
+                               std::uint32_t number) {
+  DPNMF_RETURN_IF_ERROR(PrepareItems(opened));
+  const auto begin = steady_clock::now();
+  Round round{.number = number};
+  DPNMF_RETURN_IF_ERROR(PrepareAndAsk(stream, opened, &round));
+  const auto answered = steady_clock::now();
+  DPNMF_RETURN_IF_ERROR(CheckAnswer(round));
+  const RoundResult& result = round.result;
+  DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
+                              {{"round", std::int64_t{number}},
+                               {"row", absl::BytesToHexString(result.row_hash)},
+                               {"mu_squared", result.cost.UnitsText()}}));
+  FinishedRound finished = RecordOf(round);
+  std::string message;
+  absl::Status learned;
+  if (result.lost) {
+    message = absl::StrCat("The release of round ", number,
+                           " was charged and is lost; the run continues.");
+  } else {
+    learned = Learn(&round, &finished.state);
+    // Broken off: the same request gets the same bytes later.
+    if (control_->stopped() && absl::IsCancelled(learned)) return learned;
+    if (ending() && absl::IsCancelled(learned)) {
+      finished.state.w = state_.w;
+      finished.state.unlearned = true;
+      learned = absl::OkStatus();
+      message =
+          absl::StrCat("The run was ended before it had learned from round ",
+                       number, ": W is that of the round before.");
+    }
+    // A release that cannot be used is recorded all the same: it was charged.
+    if (!learned.ok()) finished.lost = true;
+  }
+  time_.learning += Seconds(steady_clock::now() - answered);
+  ++time_.rounds;
+  DPNMF_RETURN_IF_ERROR(
+      StoreRound(round, std::move(finished), std::move(message), begin));
+  // Fails the run: no later round replaces the release of W or of the value.
+  if (result.lost && round.kind->is_answer && number == rounds()) {
+    return Refusal(absl::StatusCode::kDataLoss, "release-lost",
+                   "The run's release was charged and is lost, so there is no "
+                   "result; start another run.");
+  }
+  return learned;
 }
 
 absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {

@@ -63,8 +63,25 @@ class Learner {
 
   Outcome RunOnce();
   absl::Status TrainOn(RunStream* stream);
+  // Asks for a round, checks its receipt, learns from its release and stores
+  // both.
   absl::Status OneRound(RunStream* stream, const OpenedRun& opened,
-                        std::uint32_t round);
+                        std::uint32_t number);
+  struct Round;
+  // Fills in the round, from its stage to its result. Errors of
+  // ReleaseKind::input and RunStream::Round; INVALID_ARGUMENT
+  // "mechanism-unknown"; UNAVAILABLE "audit-failed".
+  absl::Status PrepareAndAsk(RunStream* stream, const OpenedRun& opened,
+                             Round* round);
+  absl::Status CheckAnswer(const Round& round) const;
+  // Returns the record of an answered round, with the state before it.
+  FinishedRound RecordOf(const Round& round) const;
+  absl::Status Learn(Round* round, LearnerState* state);
+  // Sets when work with the round's facts is broken off.
+  void StopWhen(const std::function<bool()>& stopped, Round* round);
+  absl::Status StoreRound(const Round& round, FinishedRound finished,
+                          std::string message,
+                          std::chrono::steady_clock::time_point begin);
   absl::Status StoreOpened(const OpenedRun& opened);
   // Once, before the first round of a run that needs items: they are stored, or
   // fetched and stored.

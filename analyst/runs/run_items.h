@@ -61,6 +61,11 @@ struct FeatureFacts {
 
   // Takes the facts from the data set's whole list, which must have been read.
   static FeatureFacts Of(const v1::Dataset& dataset, ItemList list);
+  // Returns true if the features of the data set have weights, and these are
+  // not here.
+  bool LackWeights(const v1::Dataset& dataset) const {
+    return dataset.weighted_features() && weights.empty();
+  }
 };
 // Empty: the data set has none, or they have not been fetched.
 FeatureFacts StoredFeatures(const std::string& run_id, RunStore* store);

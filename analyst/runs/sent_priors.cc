@@ -219,7 +219,7 @@ absl::StatusOr<KeptPrior> PriorToKeep(const SentPrior& prior,
                          PlacesOf(prior, of.names, features));
   if (!prior.entries.allFinite()) return NotFinite();
   if (prior.header.kind() == v1::PRIOR_KIND_COLUMNS && dataset.has_value() &&
-      dataset->weighted_features() && of.weights.empty()) {
+      of.LackWeights(*dataset)) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "weights-missing",
                    "The features of the data set have weights, but this server "
                    "has not stored them with the run; start another run.");

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "analyst/store/run_store.h"
+#include "analyst/store/run_records.h"
 
 namespace dpnmf::analyst {
 

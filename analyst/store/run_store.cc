@@ -11,7 +11,6 @@
 #include "common/base/error.h"
 #include "common/base/system_seconds.h"
 #include "common/files/durable_file.h"
-#include "common/log/log.h"
 #include "common/threads/mutex.h"
 #include "common/wire/receipt.h"
 
@@ -25,17 +24,6 @@ absl::Status RunEnded() {
 }
 
 }  // namespace
-
-void StateChange::SetError(const absl::Status& failure) {
-  error = std::string(failure.message());
-  error_code = ReasonCode(failure);
-  if (!error_code->empty()) return;
-  LogError("a run failed: {}", *error);
-  error =
-      "The run failed for an internal reason; the operator of the analyst "
-      "finds the reason in its log.";
-  error_code = "internal-error";
-}
 
 struct RunStore::State {
   explicit State(const std::string& file)

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/enum_names.h"
 #include "common/base/error.h"
 
 // How results are rounded up. Every library function used here (exp, expm1,
@@ -25,32 +26,14 @@ constexpr double kLargestMuSquared = 1e15;
 constexpr double kSmallestMuSquared = 1e-300;
 constexpr double kLargestEpsilon = 1000;
 
-constexpr std::array<std::pair<Conversion, std::string_view>, 3>
-    kConversionNames = {{{Conversion::kRdp, "rdp"},
-                         {Conversion::kRdpOptimal, "rdp_optimal"},
-                         {Conversion::kGaussian, "gaussian"}}};
-constexpr std::array<std::pair<Adjacency, std::string_view>, 3>
-    kAdjacencyNames = {{{Adjacency::kReplaceOne, "replace_one"},
-                        {Adjacency::kAddRemoveOne, "add_remove_one"},
-                        {Adjacency::kOneRating, "one_rating"}}};
-
-template <typename Table, typename Key>
-std::string_view NameIn(const Table& table, Key key) {
-  for (const auto& [value, name] : table) {
-    if (value == key) return name;
-  }
-  return "";
-}
-
-template <typename Key, std::size_t size>
-std::optional<Key> KeyIn(
-    const std::array<std::pair<Key, std::string_view>, size>& table,
-    std::string_view wanted) {
-  for (const auto& [value, name] : table) {
-    if (name == wanted) return value;
-  }
-  return std::nullopt;
-}
+constexpr auto kConversionNames =
+    EnumNamesOf<Conversion>({{Conversion::kRdp, "rdp"},
+                             {Conversion::kRdpOptimal, "rdp_optimal"},
+                             {Conversion::kGaussian, "gaussian"}});
+constexpr auto kAdjacencyNames =
+    EnumNamesOf<Adjacency>({{Adjacency::kReplaceOne, "replace_one"},
+                            {Adjacency::kAddRemoveOne, "add_remove_one"},
+                            {Adjacency::kOneRating, "one_rating"}});
 
 absl::Status CheckDelta(double delta) {
   if (delta > 0 && delta < 1) return absl::OkStatus();
@@ -194,10 +177,10 @@ std::string_view NameOf(Adjacency adjacency) {
   return NameIn(kAdjacencyNames, adjacency);
 }
 std::optional<Conversion> ConversionOfName(std::string_view name) {
-  return KeyIn(kConversionNames, name);
+  return EnumOfName(kConversionNames, name);
 }
 std::optional<Adjacency> AdjacencyOfName(std::string_view name) {
-  return KeyIn(kAdjacencyNames, name);
+  return EnumOfName(kAdjacencyNames, name);
 }
 
 absl::StatusOr<EpsilonAtOrder> EpsilonRdp(double mu_squared, double delta) {

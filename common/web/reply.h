@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "common/web/http_server.h"
+#include "common/web/http_message.h"
 
 namespace dpnmf {
 

@@ -20,6 +20,7 @@
 #include "curator/ledger/anchor.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_row.h"
 #include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
@@ -303,43 +304,37 @@ absl::Status AnchorAnew(const LedgerOptions& options) {
 
 // ---- the commands
 
-void AddReadingFlags(LedgerOptions* options, Command* command) {
-  command->flags.push_back(NoAnchorFlag(&options->no_anchor));
-  command->flags.push_back(Flag("--format", &options->format,
-                                "Output format: text or json",
-                                {.one_of = "text|json", .shown = true}));
+Flag FormatFlag(LedgerOptions* options) {
+  return Flag("--format", &options->format, "Output format: text or json",
+              {.one_of = "text|json", .shown = true});
 }
 
 Command ShowCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command show = LedgerPathCommand("show", "Verify, then show budgets and rows",
-                                   "", options, Show);
-  AddReadingFlags(options.get(), &show);
-  show.flags.push_back(Flag("--population", &options->population,
-                            "Show only this population's budget and rows"));
-  show.flags.push_back(Flag("--last", &options->last,
-                            "Show only the last N rows [all]",
-                            {.range = {1, 1'000'000'000}}));
-  return show;
+  return LedgerPathCommand(
+      "show", "Verify, then show budgets and rows", "", options, Show,
+      {NoAnchorFlag(&options->no_anchor), FormatFlag(options.get()),
+       Flag("--population", &options->population,
+            "Show only this population's budget and rows"),
+       Flag("--last", &options->last, "Show only the last N rows [all]",
+            {.range = {1, 1'000'000'000}})});
 }
 
 Command VerifyCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command verify = LedgerPathCommand(
+  return LedgerPathCommand(
       "verify", "Verify every row, the hash chain, the anchor and receipts", "",
-      options, Verify);
-  AddReadingFlags(options.get(), &verify);
-  verify.flags.push_back(
-      Flag("--receipts", &options->receipts,
-           "File of receipts that analysts hold (dpnmf receipts export): the "
-           "ledger must contain every one",
-           {.value = "FILE"}));
-  return verify;
+      options, Verify,
+      {NoAnchorFlag(&options->no_anchor), FormatFlag(options.get()),
+       Flag("--receipts", &options->receipts,
+            "File of receipts that analysts hold (dpnmf receipts export): the "
+            "ledger must contain every one",
+            {.value = "FILE"})});
 }
 
 Command NewAnchorCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command anchor = LedgerPathCommand(
+  return LedgerPathCommand(
       "anchor", "Write a new anchor after the old one was lost",
       "The anchor shows that the ledger was not rolled back. First check that "
       "--anchor-dir\nnames its directory. If its volume is lost and you know "
@@ -347,11 +342,10 @@ Command NewAnchorCommand() {
       "as it is; this adds no row. An anchor\nthat contradicts the ledger is "
       "never replaced, because charges would be forgotten:\nrestore the ledger "
       "that the anchor belongs to.",
-      options, AnchorAnew);
-  anchor.flags.push_back(Flag(
-      "--accept", &options->accept,
-      "Accept the ledger as the latest state. Without this flag: only check"));
-  return anchor;
+      options, AnchorAnew,
+      {Flag("--accept", &options->accept,
+            "Accept the ledger as the latest state. Without this flag: only "
+            "check")});
 }
 
 }  // namespace

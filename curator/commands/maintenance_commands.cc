@@ -185,104 +185,85 @@ absl::Status Forget(const MaintenanceOptions& options) {
 Command MaintenanceCommand(const char* name, const char* summary,
                            const char* footer,
                            const std::shared_ptr<MaintenanceOptions>& options,
-                           absl::Status (*action)(const MaintenanceOptions&)) {
-  Command command = LedgerPathCommand(name, summary, footer, options, action);
-  command.flags.push_back(NoAnchorFlag(&options->no_anchor));
-  return command;
-}
-
-Flag AuditLogFlag(MaintenanceOptions* options) {
-  return Flag("--audit-log", &options->audit_log,
-              "Audit log file [DATA_DIR/audit.jsonl]",
-              {.value = "FILE", .env = true});
+                           absl::Status (*action)(const MaintenanceOptions&),
+                           std::vector<Flag> more) {
+  more.insert(more.begin(), NoAnchorFlag(&options->no_anchor));
+  return LedgerPathCommand(name, summary, footer, options, action, more);
 }
 
 }  // namespace
 
 Command BackupCommand() {
   const auto options = std::make_shared<MaintenanceOptions>();
-  Command backup = MaintenanceCommand(
+  return MaintenanceCommand(
       "backup", "Copy the data directory; a server may run at the same time",
       "The backup does not contain the anchor, which shows whether a backup is "
       "the latest\nstate.\nExample:\n  dpnmf-curator backup --data-dir "
       "/var/lib/dpnmf --output /mnt/backup/today",
-      options, Backup);
-  backup.flags.push_back(Flag("--output", &options->backup,
-                              "New directory for the backup",
-                              {.value = "DIR", .required = true}));
-  return backup;
+      options, Backup,
+      {Flag("--output", &options->backup, "New directory for the backup",
+            {.value = "DIR", .required = true})});
 }
 
 Command RestoreCommand() {
   const auto options = std::make_shared<MaintenanceOptions>();
-  Command restore = MaintenanceCommand(
+  return MaintenanceCommand(
       "restore", "Make a data directory from a backup",
       "A backup that lacks a charge which the anchor has recorded is refused, "
       "because the\ncharge would be forgotten. If the anchor is lost too, "
       "nothing shows which state is\nthe latest; see "
       "docs/reference/operations.md.",
-      options, Restore);
-  restore.flags.push_back(Flag("--from", &options->backup,
-                               "Directory of the backup",
-                               {.value = "DIR", .required = true}));
-  restore.flags.push_back(
-      Flag("--check", &options->check,
-           "Only check whether the backup could be restored"));
-  restore.flags.push_back(
-      Flag("--quick", &options->quick,
-           "Do not read what files hold, only their names and lengths",
-           {.needs = "--check"}));
-  return restore;
+      options, Restore,
+      {Flag("--from", &options->backup, "Directory of the backup",
+            {.value = "DIR", .required = true}),
+       Flag("--check", &options->check,
+            "Only check whether the backup could be restored"),
+       Flag("--quick", &options->quick,
+            "Do not read what files hold, only their names and lengths",
+            {.needs = "--check"})});
 }
 
 Command ForgetCommand() {
   const auto options = std::make_shared<MaintenanceOptions>();
-  Command forget = MaintenanceCommand(
+  return MaintenanceCommand(
       "forget", "Delete the stored releases of closed runs",
       "The ledger does not change: charges stay, and a release whose bytes "
       "were deleted is\nnever drawn again.\nExample:\n  dpnmf-curator forget "
       "--data-dir /var/lib/dpnmf --older-than-days 365",
-      options, Forget);
-  forget.flags.push_back(Flag("--run", &options->runs,
-                              "Run to forget: its id, or the first digits"));
-  forget.flags.push_back(
-      Flag("--older-than-days", &options->older_than_days,
-           "Forget all runs that were closed at least N days ago",
-           {.range = {1, 36'500}}));
-  forget.flags.push_back(
-      Flag("--dry-run", &options->dry_run, "Only show what would be deleted"));
-  forget.flags.push_back(AuditLogFlag(options.get()));
-  return forget;
+      options, Forget,
+      {Flag("--run", &options->runs,
+            "Run to forget: its id, or the first digits"),
+       Flag("--older-than-days", &options->older_than_days,
+            "Forget all runs that were closed at least N days ago",
+            {.range = {1, 36'500}}),
+       Flag("--dry-run", &options->dry_run, "Only show what would be deleted"),
+       AuditLogFlag(&options->audit_log)});
 }
 
 Command CloseCommand() {
   const auto options = std::make_shared<MaintenanceOptions>();
-  Command close = MaintenanceCommand(
+  return MaintenanceCommand(
       "close", "Close a run whose analyst does not return",
       "Stop the server first. The part of the reservation that was not charged "
       "becomes\navailable again; charges stay. Nobody can open the run "
       "again.\nExample:\n  dpnmf-curator close --data-dir /var/lib/dpnmf --run "
       "0123456789ab",
-      options, Close);
-  close.flags.push_back(Flag("--run", &options->run,
-                             "Run to close: its id, or the first digits",
-                             {.required = true}));
-  close.flags.push_back(AuditLogFlag(options.get()));
-  return close;
+      options, Close,
+      {Flag("--run", &options->run, "Run to close: its id, or the first digits",
+            {.required = true}),
+       AuditLogFlag(&options->audit_log)});
 }
 
 Command RemoveCommand() {
   const auto options = std::make_shared<MaintenanceOptions>();
-  Command remove = MaintenanceCommand(
+  return MaintenanceCommand(
       "remove", "Remove a wrong import on which no run was ever opened",
       "Stop the server first. The data are deleted; the name is never used "
       "again.\nExample:\n  dpnmf-curator remove --data-dir /var/lib/dpnmf "
       "--name visits",
-      options, Remove);
-  remove.flags.push_back(
-      Flag("--name", &options->name, "Data set to remove", {.required = true}));
-  remove.flags.push_back(AuditLogFlag(options.get()));
-  return remove;
+      options, Remove,
+      {Flag("--name", &options->name, "Data set to remove", {.required = true}),
+       AuditLogFlag(&options->audit_log)});
 }
 
 }  // namespace dpnmf::curator

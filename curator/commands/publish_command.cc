@@ -96,7 +96,7 @@ Command PublishCommand() {
   const auto flags = std::make_shared<PublishFlags>();
   flags->publish.output = ".";
   PublishOptions& options = flags->publish;
-  Command publish = LedgerPathCommand(
+  return LedgerPathCommand(
       "publish", "Publish a table, with a label that says what it is",
       "A table of dpnmf-lab distort or complete becomes NAME.not-dp.csv with "
       "LABEL.json.\nIt needs the figures of an attack, a person who approves, "
@@ -106,36 +106,30 @@ Command PublishCommand() {
       "states the charge. Stop the server first.\nExample:\n  dpnmf-curator "
       "publish --data-dir /var/lib/dpnmf --draft out/nmf \\\n    --approve "
       "'Ann Operator' --accept-linkage 0.05 --output table",
-      flags, RunPublish);
-  for (const Flag& flag :
-       {NoAnchorFlag(&flags->no_anchor),
-        Flag("--draft", &options.draft, "Directory of the draft",
-             {.value = "DIR", .required = true}),
-        Flag("--output", &options.output,
-             "Directory for the table and its label",
-             {.value = "DIR", .shown = true}),
-        Flag(
-            "--name", &options.name,
+      flags, RunPublish,
+      {NoAnchorFlag(&flags->no_anchor),
+       Flag("--draft", &options.draft, "Directory of the draft",
+            {.value = "DIR", .required = true}),
+       Flag("--output", &options.output,
+            "Directory for the table and its label",
+            {.value = "DIR", .shown = true}),
+       Flag("--name", &options.name,
             "Name of the table: a-z 0-9 . _ - [that of the draft's directory]"),
-        Flag("--approve", &options.approver,
-             "Name of the person who is responsible for the publication",
-             {.value = "NAME"}),
-        Flag("--accept-linkage", &options.accepted_linkage,
-             "Largest share of people whose rows an attack may find, such as "
-             "0.05; ignored for a table drawn from a charged release"),
-        Flag("--void-guarantee", &options.void_guarantees,
-             "Population whose guarantee is given up for ever, together with "
-             "that of its second account in a federation",
-             {.value = "POPULATION"}),
-        Flag("--accept-overlap", &options.accept_overlaps,
-             "Population of other people whose rows coincide by chance; "
-             "recorded in the ledger",
-             {.value = "POPULATION"}),
-        Flag("--audit-log", &flags->audit_log,
-             "Audit log file [DATA_DIR/audit.jsonl]",
-             {.value = "FILE", .env = true})})
-    publish.flags.push_back(flag);
-  return publish;
+       Flag("--approve", &options.approver,
+            "Name of the person who is responsible for the publication",
+            {.value = "NAME"}),
+       Flag("--accept-linkage", &options.accepted_linkage,
+            "Largest share of people whose rows an attack may find, such as "
+            "0.05; ignored for a table drawn from a charged release"),
+       Flag("--void-guarantee", &options.void_guarantees,
+            "Population whose guarantee is given up for ever, together with "
+            "that of its second account in a federation",
+            {.value = "POPULATION"}),
+       Flag("--accept-overlap", &options.accept_overlaps,
+            "Population of other people whose rows coincide by chance; "
+            "recorded in the ledger",
+            {.value = "POPULATION"}),
+       AuditLogFlag(&flags->audit_log)});
 }
 
 }  // namespace dpnmf::curator

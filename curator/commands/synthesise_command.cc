@@ -244,7 +244,7 @@ absl::Status Synthesise(const SynthesiseOptions& options) {
 
 Command SynthesiseCommand() {
   const auto options = std::make_shared<SynthesiseOptions>();
-  Command command = LedgerPathCommand<SynthesiseOptions>(
+  return LedgerPathCommand<SynthesiseOptions>(
       "synthesise",
       "Pay for one release of class moments, from which people can be drawn",
       "The data set needs classes (import --class-column). The release is "
@@ -253,26 +253,22 @@ Command SynthesiseCommand() {
       "server must not be running.\nPeople are drawn by `dpnmf-lab synthesise "
       "--release FILE`.\nExample:\n  dpnmf-curator synthesise --data-dir "
       "/var/lib/dpnmf --name wbc --epsilon 1 \\\n    --output wbc.json",
-      options, Synthesise);
-  command.flags.push_back(NoAnchorFlag(&options->no_anchor));
-  command.flags.push_back(Flag("--name", &options->name, "Name of the data set",
-                               {.required = true}));
-  command.flags.push_back(Flag("--epsilon", &options->epsilon,
-                               "Epsilon of the release: (0, 1000]",
-                               {.required = true}));
-  command.flags.push_back(Flag("--delta", &options->delta,
-                               "Delta of the release [the population's]"));
-  command.flags.push_back(
-      Flag("--draw", &options->draw,
-           "Another number requests another release, which is charged again",
-           {.shown = true}));
-  command.flags.push_back(Flag("--output", &options->output,
-                               "File of the release; must not exist",
-                               {.value = "FILE", .required = true}));
-  command.flags.push_back(Flag("--audit-log", &options->audit_log,
-                               "File of the audit log [DATA_DIR/audit.jsonl]",
-                               {.value = "FILE", .env = true}));
-  return command;
+      options, Synthesise,
+      {NoAnchorFlag(&options->no_anchor),
+       Flag("--name", &options->name, "Name of the data set",
+            {.required = true}),
+       Flag("--epsilon", &options->epsilon, "Epsilon of the release: (0, 1000]",
+            {.required = true}),
+       Flag("--delta", &options->delta,
+            "Delta of the release [the population's]"),
+       Flag("--draw", &options->draw,
+            "Another number requests another release, which is charged again",
+            {.shown = true}),
+       Flag("--output", &options->output, "File of the release; must not exist",
+            {.value = "FILE", .required = true}),
+       Flag("--audit-log", &options->audit_log,
+            "File of the audit log [DATA_DIR/audit.jsonl]",
+            {.value = "FILE", .env = true})});
 }
 
 }  // namespace dpnmf::curator

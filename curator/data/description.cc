@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/enum_names.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/files/read_file.h"
@@ -17,6 +18,9 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::uint64_t kFormatVersion = 1;
+
+constexpr auto kNormalisationNames = EnumNamesOf<Normalisation>(
+    {{Normalisation::kL2, "l2"}, {Normalisation::kNone, "none"}});
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
@@ -71,13 +75,11 @@ void CheckTogether(const DatasetDescription& description) {
 }  // namespace
 
 std::string_view NameOf(Normalisation normalisation) {
-  return normalisation == Normalisation::kL2 ? "l2" : "none";
+  return NameIn(kNormalisationNames, normalisation);
 }
 
 std::optional<Normalisation> NormalisationOfName(std::string_view name) {
-  if (name == "l2") return Normalisation::kL2;
-  if (name == "none") return Normalisation::kNone;
-  return std::nullopt;
+  return EnumOfName(kNormalisationNames, name);
 }
 
 bool IsName(std::string_view text) {

@@ -1,14 +1,12 @@
 #include "curator/draft/draft.h"
 
-#include <array>
-#include <cmath>
 #include <filesystem>
 #include <span>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/enum_names.h"
 #include "common/base/error.h"
 #include "common/crypto/sha256.h"
 #include "common/files/durable_file.h"
@@ -20,15 +18,11 @@ namespace {
 
 constexpr std::uint64_t kDraftFormat = 1;
 
-struct KindName {
-  DraftKind kind;
-  std::string_view name;
-};
-constexpr std::array<KindName, 3> kKindNames = {{
+constexpr auto kDraftKindNames = EnumNamesOf<DraftKind>({
     {DraftKind::kDistorted, "distorted"},
     {DraftKind::kCompleted, "completed"},
     {DraftKind::kSynthetic, "synthetic"},
-}};
+});
 
 std::string JsonFile(const std::string& directory) {
   return directory + "/draft.json";
@@ -57,16 +51,14 @@ struct DraftFile {
   std::optional<Digest> people = {};
 };
 
-std::optional<DraftKind> KindOfName(std::string_view name) {
-  for (const KindName& entry : kKindNames)
-    if (entry.name == name) return entry.kind;
-  return std::nullopt;
+std::optional<DraftKind> DraftKindOfName(std::string_view name) {
+  return EnumOfName(kDraftKindNames, name);
 }
 
 void ListDraft(JsonFields& json, DraftFile& file) {
   Draft& draft = file.draft;
   json.Version("format", kDraftFormat);
-  json.Named("kind", draft.kind, NameOf(draft.kind), KindOfName);
+  json.Named("kind", draft.kind, NameOf(draft.kind), DraftKindOfName);
   json.Required("method", draft.method);
   json.Required("parameters", draft.parameters);
   json.Required("attacks", draft.attacks);
@@ -92,9 +84,7 @@ absl::StatusOr<std::string> ReadPart(const std::string& directory,
 }  // namespace
 
 std::string_view NameOf(DraftKind kind) {
-  for (const KindName& entry : kKindNames)
-    if (entry.kind == kind) return entry.name;
-  return "";
+  return NameIn(kDraftKindNames, kind);
 }
 
 absl::Status WriteDraft(const std::string& directory, const Draft& draft,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "curator/factor/block_data.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/privacy/ratings_bounds.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/kernels/aligned_vector.h"
-#include "curator/factor/ratings_sums.h"
+#include "curator/factor/ratings_request.h"
 
 namespace dpnmf::curator {
 

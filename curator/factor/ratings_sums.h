@@ -24,18 +24,10 @@
 #include "common/privacy/accounting.h"
 #include "common/privacy/ratings_bounds.h"
 #include "curator/data/dataset.h"
+#include "curator/factor/ratings_request.h"
 #include "curator/factor/statistics.h"
 
 namespace dpnmf::curator {
-
-// A model of the items: D x (1 + q). Column 0: the base, in units of ratings;
-// then the loadings in units of the residual's deviation, the person's own bias
-// first. Finite. A person's profile is h~ = (X'X + I)^-1 X'y over the own
-// items, X the loadings' rows, y = rating - base.
-struct RatingsRequest {
-  const Eigen::MatrixXd* model = nullptr;
-  double residual_stddev = 1;  // h = h~ / residual_stddev; above 0
-};
 
 struct ItemSums {
   std::vector<std::int64_t> own_means;  // 2: of own mean and variance
@@ -47,13 +39,6 @@ absl::StatusOr<ItemSums> ComputeItemSums(const Dataset& data,
                                          const ItemsLattice& lattice,
                                          const Execution& execution);
 
-// A direction along which every person's m is made shorter: with p the weights
-// of the named rows, T m = m - (part/64) p (p.m)/|p|^2. Where all people rate
-// what is popular, what tells them apart is then more of the whole.
-struct Damping {
-  std::vector<std::uint32_t> weights;  // at most kMostRowWeight; empty: none
-  std::uint32_t part = 0;              // at most kDampingParts
-};
 // Damping of a valid request: w (M x 1) and one number; none without w.
 Damping DampingOf(const RoundInput& input);
 

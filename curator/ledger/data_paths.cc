@@ -41,10 +41,10 @@ absl::Status CheckAnchorPath(const std::string& data_dir,
                    "(if there is an anchor already, move it)."));
 }
 
-absl::StatusOr<Ledger::Options> LedgerPaths(const std::string& data_dir,
-                                            const std::string& anchor_dir,
-                                            bool no_anchor) {
-  Ledger::Options places;
+absl::StatusOr<LedgerSettings> LedgerPaths(const std::string& data_dir,
+                                           const std::string& anchor_dir,
+                                           bool no_anchor) {
+  LedgerSettings places;
   places.directory = LedgerDirectory(data_dir);
   if (no_anchor) return places;
   places.anchor_directory =

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_records.h"
 
 namespace dpnmf::curator {
 
@@ -61,9 +61,9 @@ absl::Status CheckAnchorPath(const std::string& data_dir,
                              const std::string& anchor_dir);
 
 // An empty `anchor_dir` is the default one. Errors of CheckAnchorPath.
-absl::StatusOr<Ledger::Options> LedgerPaths(const std::string& data_dir,
-                                            const std::string& anchor_dir,
-                                            bool no_anchor);
+absl::StatusOr<LedgerSettings> LedgerPaths(const std::string& data_dir,
+                                           const std::string& anchor_dir,
+                                           bool no_anchor);
 
 }  // namespace dpnmf::curator
 

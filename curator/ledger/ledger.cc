@@ -234,6 +234,27 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Options options) {
   return std::unique_ptr<Ledger>(new Ledger(std::move(state)));
 }
 
+absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
+  return LedgerFiles::Audit(options);
+}
+
+absl::StatusOr<Position> Ledger::Verify(const Options& options) {
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Audit(options));
+  Position position;
+  position.row_count = audit.rows.size();
+  position.head = audit.head;
+  return position;
+}
+
+absl::StatusOr<std::vector<LedgerRow>> Ledger::ReadRows(
+    const Options& options) {
+  return LedgerFiles::ReadRows(options);
+}
+
+absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
+  return LedgerFiles::AcceptAnchor(options);
+}
+
 absl::Status Ledger::DeclarePopulation(const PopulationPolicy& policy) {
   if (policy.population.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "population-malformed",

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "common/crypto/sha256.h"
-#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_records.h"
 
 namespace dpnmf::curator {
 

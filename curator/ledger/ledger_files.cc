@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +35,7 @@ constexpr char kAcceptAdvice[] =
     "before. Only if the anchor itself was lost and this ledger is the latest, "
     "run `dpnmf-curator ledger anchor --accept`.";
 
-absl::Status CheckAnchorDirectory(const Ledger::Options& options) {
+absl::Status CheckAnchorDirectory(const LedgerSettings& options) {
   if (options.anchor_directory.empty() ||
       !LiesIn(options.anchor_directory, options.directory)) {
     return absl::OkStatus();
@@ -80,7 +79,7 @@ absl::StatusOr<Replayed> Replay(LedgerTable* table,
 
 // Checks that the ledger is the one that the anchor knows, or its continuation.
 absl::StatusOr<AnchorState> CompareWithAnchor(
-    const Ledger::Options& options, const Replayed& replayed,
+    const LedgerSettings& options, const Replayed& replayed,
     const std::optional<Anchor>& anchor) {
   const LedgerBook& book = replayed.book;
   if (!anchor.has_value()) {
@@ -126,7 +125,7 @@ absl::StatusOr<FileLock> LockOf(const std::string& directory,
 }
 
 // A new ledger: its first row and its anchor.
-absl::StatusOr<LedgerBook> Begin(const Ledger::Options& options,
+absl::StatusOr<LedgerBook> Begin(const LedgerSettings& options,
                                  const std::optional<Anchor>& anchor,
                                  LedgerTable* table) {
   if (anchor.has_value()) {
@@ -147,7 +146,7 @@ absl::StatusOr<LedgerBook> Begin(const Ledger::Options& options,
   return book;
 }
 
-absl::StatusOr<LedgerBook> Load(const Ledger::Options& options,
+absl::StatusOr<LedgerBook> Load(const LedgerSettings& options,
                                 LedgerTable* table) {
   DPNMF_ASSIGN_OR_RETURN(const std::optional<Anchor> anchor,
                          ReadAnchorOf(options));
@@ -162,7 +161,7 @@ absl::StatusOr<LedgerBook> Load(const Ledger::Options& options,
 
 }  // namespace
 
-absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
+absl::Status BehindAnchor(const LedgerSettings& options, std::string_view what,
                           std::string_view advice) {
   return Refusal(
       absl::StatusCode::kDataLoss, "ledger-behind-anchor",
@@ -171,7 +170,7 @@ absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
 }
 
 absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
-    const Ledger::Options& options) {
+    const LedgerSettings& options) {
   if (options.anchor_directory.empty()) return std::nullopt;
   auto anchor = ReadAnchor(options.anchor_directory);
   if (ReasonCode(anchor.status()) == "anchor-damaged")
@@ -184,7 +183,7 @@ Anchor AnchorOf(const LedgerBook& book) {
   return {book.ledger_id(), book.row_count(), book.head()};
 }
 
-absl::StatusOr<LedgerLocks> LedgerLocks::Take(const Ledger::Options& options) {
+absl::StatusOr<LedgerLocks> LedgerLocks::Take(const LedgerSettings& options) {
   DPNMF_ASSIGN_OR_RETURN(FileLock ledger, LockOf(options.directory, "ledger"));
   LedgerLocks locks{std::move(ledger), std::nullopt};
   if (options.anchor_directory.empty()) return locks;
@@ -195,7 +194,7 @@ absl::StatusOr<LedgerLocks> LedgerLocks::Take(const Ledger::Options& options) {
   return locks;
 }
 
-absl::StatusOr<LedgerFiles> LedgerFiles::Open(const Ledger::Options& options) {
+absl::StatusOr<LedgerFiles> LedgerFiles::Open(const LedgerSettings& options) {
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.directory));
   DPNMF_ASSIGN_OR_RETURN(LedgerLocks locks, LedgerLocks::Take(options));
@@ -210,14 +209,7 @@ absl::StatusOr<LedgerFiles> LedgerFiles::Open(const Ledger::Options& options) {
   return LedgerFiles{std::move(locks), std::move(table), std::move(book)};
 }
 
-std::optional<DatasetDigests> LedgerAudit::FilesOf(
-    const std::string& population, const std::string& dataset) const {
-  const auto found = files_of.find({population, dataset});
-  if (found == files_of.end()) return std::nullopt;
-  return found->second;
-}
-
-absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
+absl::StatusOr<LedgerAudit> LedgerFiles::Audit(const LedgerSettings& options) {
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   // The anchor first: rows are only added, so it cannot be overtaken.
   DPNMF_ASSIGN_OR_RETURN(const std::optional<Anchor> anchor,
@@ -245,16 +237,8 @@ absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
   return audit;
 }
 
-absl::StatusOr<Position> Ledger::Verify(const Options& options) {
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Audit(options));
-  Position position;
-  position.row_count = audit.rows.size();
-  position.head = audit.head;
-  return position;
-}
-
-absl::StatusOr<std::vector<LedgerRow>> Ledger::ReadRows(
-    const Options& options) {
+absl::StatusOr<std::vector<LedgerRow>> LedgerFiles::ReadRows(
+    const LedgerSettings& options) {
   DPNMF_ASSIGN_OR_RETURN(LedgerTable table,
                          LedgerTable::OpenForReading(options.directory));
   std::vector<LedgerRow> rows;
@@ -265,7 +249,8 @@ absl::StatusOr<std::vector<LedgerRow>> Ledger::ReadRows(
   return rows;
 }
 
-absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
+absl::StatusOr<AcceptedAnchor> LedgerFiles::AcceptAnchor(
+    const LedgerSettings& options) {
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   if (options.anchor_directory.empty()) {
     return Refusal(

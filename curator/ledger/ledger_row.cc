@@ -8,16 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/enum_names.h"
 #include "common/base/view.h"
 
 namespace dpnmf::curator {
 namespace {
 
-struct KindName {
-  RowKind kind;
-  std::string_view name;
-};
-constexpr std::array<KindName, 9> kKindNames = {{
+constexpr auto kRowKindNames = EnumNamesOf<RowKind>({
     {RowKind::kGenesis, "genesis"},
     {RowKind::kPopulation, "population"},
     {RowKind::kOpen, "open"},
@@ -27,7 +24,7 @@ constexpr std::array<KindName, 9> kKindNames = {{
     {RowKind::kOverlap, "overlap"},
     {RowKind::kPartition, "partition"},
     {RowKind::kDataset, "dataset"},
-}};
+});
 
 std::string ShortestText(double value) {
   std::array<char, 32> text;
@@ -57,16 +54,9 @@ std::optional<double> NumberOf(std::optional<std::string_view> text) {
 
 }  // namespace
 
-std::string_view NameOf(RowKind kind) {
-  for (const KindName& entry : kKindNames)
-    if (entry.kind == kind) return entry.name;
-  return "";
-}
-
+std::string_view NameOf(RowKind kind) { return NameIn(kRowKindNames, kind); }
 std::optional<RowKind> RowKindOfName(std::string_view name) {
-  for (const KindName& entry : kKindNames)
-    if (entry.name == name) return entry.kind;
-  return std::nullopt;
+  return EnumOfName(kRowKindNames, name);
 }
 
 Digest HashOf(const LedgerRow& row) {

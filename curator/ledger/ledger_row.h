@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/crypto/sha256.h"
-#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_records.h"
 
 namespace dpnmf::curator {
 
@@ -16,6 +16,9 @@ namespace dpnmf::curator {
 // rows hash different byte strings.
 Digest HashOf(const LedgerRow& row);
 
+// "genesis", "population", "open", "charge", "close", "void", "overlap",
+// "partition", "dataset".
+std::string_view NameOf(RowKind kind);
 std::optional<RowKind> RowKindOfName(std::string_view name);
 
 // "adjacency=replace_one conversion=rdp epsilon=1 delta=1e-05", each double in

@@ -14,7 +14,7 @@
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_records.h"
 
 namespace dpnmf::curator {
 

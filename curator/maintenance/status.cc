@@ -13,6 +13,7 @@
 #include "common/base/view.h"
 #include "common/privacy/budget.h"
 #include "curator/data/description.h"
+#include "curator/ledger/ledger_row.h"
 #include "curator/session/session.h"
 #include "nlohmann/json.hpp"
 

@@ -3,7 +3,6 @@
 #define DPNMF_CURATOR_SERVE_SERVICE_H_
 
 #include <atomic>
-#include <string>
 
 #include "common/server/observers.h"
 #include "common/server/quota.h"

@@ -13,7 +13,7 @@
 #include "common/crypto/sha256.h"
 #include "common/wire/matrix_stream.h"
 #include "curator/serve/run_observer.h"
-#include "curator/serve/service.h"
+#include "curator/serve/service_options.h"
 #include "curator/serve/train_channel.h"
 
 namespace dpnmf::curator {

@@ -1,6 +1,5 @@
 #include "curator/session/catalog.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -94,6 +94,52 @@ Session::Session(const SessionContext& context,
       abandoned_(std::move(abandoned)),
       number_(NextSessionNumber()) {}
 
+absl::Status Session::Plan(const PopulationPolicy& policy, Run* run) const {
+  // Every price of the run follows from the ledger's promise.
+  run->facts.adjacency = policy.adjacency;
+  run->facts.conversion = policy.conversion;
+  if (context_.membership != nullptr &&
+      context_.membership->name() == run->parameters.dataset) {
+    DPNMF_RETURN_IF_ERROR(PlanFederated(run->parameters, run));
+  } else {
+    DPNMF_ASSIGN_OR_RETURN(run->plan, PlanRun(run->parameters, run->facts));
+  }
+  return CheckDataHoldsRun(run->dataset->description(), run->parameters,
+                           run->plan);
+}
+
+RunOpening Session::OpeningOf(const Run& run,
+                              std::optional<MuSquared> identity_cap) const {
+  RunOpening opening;
+  opening.identity = run.identity;
+  opening.run_id = run.id;
+  opening.population = run.facts.population;
+  opening.dataset = run.parameters.dataset;
+  opening.mechanism = run.parameters.mechanism;
+  opening.parameters_hash = HashOf(run.parameters);
+  opening.rounds = run.parameters.rounds;
+  opening.cost = run.plan.cost;
+  opening.identity_cap = identity_cap;
+  opening.most_uncharged_runs = context_.most_uncharged_runs;
+  return opening;
+}
+
+absl::Status Session::TakeMemory(Run* run) const {
+  if (context_.memory == nullptr) return absl::OkStatus();
+  RankProcesses processes;
+  if (context_.ranks != nullptr) {
+    processes = {context_.ranks->ranks(), context_.ranks->threads_of_a_rank(),
+                 run->dataset->in_parts()};
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      run->memory,
+      context_.memory->Take(
+          run->identity,
+          MemoryOfRun(run->plan, run->parameters, run->dataset->description(),
+                      context_.threads, processes)));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
                                             const RunParameters& parameters) {
   if (run_.has_value()) {
@@ -121,43 +167,10 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   // run names the data set by an alias.
   DPNMF_RETURN_IF_ERROR(CheckPartitionIn(*context_.ledger, parameters.dataset,
                                          run.dataset->description()));
-  // Every price of the run follows from the ledger's promise.
-  run.facts.adjacency = policy.adjacency;
-  run.facts.conversion = policy.conversion;
-  if (context_.membership != nullptr &&
-      context_.membership->name() == parameters.dataset) {
-    DPNMF_RETURN_IF_ERROR(PlanFederated(parameters, &run));
-  } else {
-    DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
-  }
-  DPNMF_RETURN_IF_ERROR(
-      CheckDataHoldsRun(run.dataset->description(), parameters, run.plan));
-  RunOpening opening;
-  opening.identity = run.identity;
-  opening.run_id = run_id;
-  opening.population = run.facts.population;
-  opening.dataset = parameters.dataset;
-  opening.mechanism = parameters.mechanism;
-  opening.parameters_hash = HashOf(parameters);
-  opening.rounds = parameters.rounds;
-  opening.cost = run.plan.cost;
+  DPNMF_RETURN_IF_ERROR(Plan(policy, &run));
   DPNMF_ASSIGN_OR_RETURN(run.identity_cap, IdentityCap(grant, policy));
-  opening.identity_cap = run.identity_cap;
-  opening.most_uncharged_runs = context_.most_uncharged_runs;
-  if (context_.memory != nullptr) {
-    RankProcesses processes;
-    if (context_.ranks != nullptr) {
-      processes = {context_.ranks->ranks(), context_.ranks->threads_of_a_rank(),
-                   run.dataset->in_parts()};
-    }
-    DPNMF_ASSIGN_OR_RETURN(
-        run.memory,
-        context_.memory->Take(
-            run.identity,
-            MemoryOfRun(run.plan, parameters, run.dataset->description(),
-                        context_.threads, processes)));
-  }
-
+  DPNMF_RETURN_IF_ERROR(TakeMemory(&run));
+  const RunOpening opening = OpeningOf(run, run.identity_cap);
   run.run_lock = context_.locks->LockOf(run.identity, run_id);
   MutexLock lock(
       &run.run_lock->busy);  // a round of an earlier session ends first

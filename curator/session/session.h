@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "common/privacy/run_plan.h"
 #include "common/threads/mutex.h"
@@ -168,6 +167,12 @@ class Session {
     bool federated = false;
   };
 
+  // Prices the run by the ledger's promise and plans it. Errors of PlanRun,
+  // PlanFederated and CheckDataHoldsRun.
+  absl::Status Plan(const PopulationPolicy& policy, Run* run) const;
+  RunOpening OpeningOf(const Run& run,
+                       std::optional<MuSquared> identity_cap) const;
+  absl::Status TakeMemory(Run* run) const;
   // The facts and the plan of a run of the federation.
   absl::Status PlanFederated(const RunParameters& parameters, Run* run) const;
   // Opening that reserves in the second account. The opening has its own cap of

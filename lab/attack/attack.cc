@@ -8,7 +8,6 @@
 #include "Eigen/Core"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "lab/attack/known_pairs.h"
 #include "lab/attack/nearest.h"

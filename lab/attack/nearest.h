@@ -4,7 +4,6 @@
 #ifndef DPNMF_LAB_ATTACK_NEAREST_H_
 #define DPNMF_LAB_ATTACK_NEAREST_H_
 
-#include <cstdint>
 #include <functional>
 #include <vector>
 

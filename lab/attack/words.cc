@@ -1,5 +1,4 @@
 // An attack's report as JSON and in words.
-#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -19,13 +19,14 @@
 #include "curator/import/readers/ratings.h"
 #include "lab/commands/commands.h"
 #include "lab/commands/evaluate_ratings_command.h"
-#include "lab/complete/experiment.h"
 #include "lab/complete/input.h"
 #include "lab/complete/model_file.h"
 #include "lab/complete/private_rows.h"
 #include "lab/complete/report.h"
 #include "lab/complete/svd.h"
+#include "lab/complete/weights.h"
 #include "lab/evaluate/page.h"
+#include "lab/papers/aux_nmf.h"
 #include "lab/tables/trial_table.h"
 
 namespace dpnmf::curator::lab {
@@ -35,7 +36,6 @@ using Json = nlohmann::ordered_json;
 
 struct CompleteFlags {
   CompletionFiles files;
-  UpdateFiles update;
   std::string rows, columns;  // of `update`
   std::string model, output, data_dir;
   std::vector<double> weights = {0.2, 0, 0.8};
@@ -326,20 +326,45 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
                      {"model", "model.bin"}});
 }
 
-absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
-  if (flags.rows.empty() == flags.columns.empty()) {
-    return BadInput(
-        "complete-flags-mixed",
-        "`update` takes either --rows, for new people, or --columns, "
-        "for new items.");
+Json JsonOf(const RefitAdvice& advice) {
+  return {{"judged", advice.judged},
+          {"update_mae", JsonNumber(advice.update_mae)},
+          {"refit_mae", JsonNumber(advice.refit_mae)},
+          {"standard_error", JsonNumber(advice.standard_error)},
+          {"update_seconds", advice.update_seconds},
+          {"refit_seconds", advice.refit_seconds},
+          {"pays", advice.pays()}};
+}
+
+void SayUpdate(const char* what, const UpdateOutcome& outcome,
+               const RefitAdvice& advice, std::vector<std::string>* said) {
+  said->push_back(absl::StrCat(
+      outcome.added, " ", what, " were added, and ", outcome.filled,
+      " that had no rating before have ratings now; only these rows were "
+      "fitted."));
+  if (outcome.unlabelled > 0) {
+    said->push_back(absl::StrCat(
+        outcome.unlabelled, " new ", what,
+        " have no features or labels, so they belong to no cluster."));
   }
-  const bool by_people = !flags.rows.empty();
-  Run run(flags, "update");
-  DPNMF_RETURN_IF_ERROR(run.Begin());
-  DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "aux-nmf"));
-  DPNMF_ASSIGN_OR_RETURN(Completion completion,
-                         ReadCompletion(flags.model, run.key));
-  UpdateFiles files = flags.update;
+  ReportColdRows(what, outcome.cold, said);
+  if (advice.judged >= 2) {
+    said->push_back(absl::StrFormat(
+        "On %d held-out new ratings the error is %.4f after this update and "
+        "%.4f after a refit of everything: %s",
+        advice.judged, advice.update_mae, advice.refit_mae,
+        advice.pays() ? "a refit pays."
+                      : "a refit does not pay yet (not lower by two standard "
+                        "errors)."));
+  } else {
+    said->push_back(
+        "There are too few new ratings to say whether a refit pays.");
+  }
+}
+
+absl::StatusOr<UpdateFiles> UpdateFilesOf(const CompleteFlags& flags,
+                                          bool by_people) {
+  UpdateFiles files;
   files.ratings = by_people ? flags.rows : flags.columns;
   const std::string& other_features =
       by_people ? flags.files.item_features : flags.files.user_features;
@@ -357,6 +382,24 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
       by_people ? flags.files.user_features : flags.files.item_features;
   files.labels = by_people ? flags.files.user_labels : flags.files.item_labels;
   files.test = flags.files.test;
+  return files;
+}
+
+absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
+  if (flags.rows.empty() == flags.columns.empty()) {
+    return BadInput(
+        "complete-flags-mixed",
+        "`update` takes either --rows, for new people, or --columns, "
+        "for new items.");
+  }
+  const bool by_people = !flags.rows.empty();
+  Run run(flags, "update");
+  DPNMF_RETURN_IF_ERROR(run.Begin());
+  DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "aux-nmf"));
+  DPNMF_ASSIGN_OR_RETURN(Completion completion,
+                         ReadCompletion(flags.model, run.key));
+  DPNMF_ASSIGN_OR_RETURN(const UpdateFiles files,
+                         UpdateFilesOf(flags, by_people));
   DPNMF_ASSIGN_OR_RETURN(const LoadedRows loaded,
                          LoadRows(files, by_people, completion, Interrupted));
   // Judged on a copy, before the update takes all new ratings in.
@@ -368,29 +411,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
       const UpdateOutcome outcome,
       by_people ? UpdateRows(loaded.rows, &run.draws, &completion)
                 : UpdateColumns(loaded.rows, &run.draws, &completion));
-  const char* const what = by_people ? "people" : "items";
-  run.said.push_back(absl::StrCat(
-      outcome.added, " ", what, " were added, and ", outcome.filled,
-      " that had no rating before have ratings now; only these rows were "
-      "fitted."));
-  if (outcome.unlabelled > 0) {
-    run.said.push_back(absl::StrCat(
-        outcome.unlabelled, " new ", what,
-        " have no features or labels, so they belong to no cluster."));
-  }
-  ReportColdRows(what, outcome.cold, &run.said);
-  if (advice.judged >= 2) {
-    run.said.push_back(absl::StrFormat(
-        "On %d held-out new ratings the error is %.4f after this update and "
-        "%.4f after a refit of everything: %s",
-        advice.judged, advice.update_mae, advice.refit_mae,
-        advice.pays() ? "a refit pays."
-                      : "a refit does not pay yet (not lower by two standard "
-                        "errors)."));
-  } else {
-    run.said.push_back(
-        "There are too few new ratings to say whether a refit pays.");
-  }
+  SayUpdate(by_people ? "people" : "items", outcome, advice, &run.said);
   const CompletedRow rows = completion.Rows();
   run.Add("aux-nmf", Measure(completion.ratings, loaded.test, rows),
           outcome.seconds);
@@ -412,14 +433,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
        {"since_fit",
         {{"people", completion.ratings.rows() - completion.fitted_people},
          {"items", completion.ratings.columns - completion.fitted_items}}},
-       {"refit",
-        {{"judged", advice.judged},
-         {"update_mae", JsonNumber(advice.update_mae)},
-         {"refit_mae", JsonNumber(advice.refit_mae)},
-         {"standard_error", JsonNumber(advice.standard_error)},
-         {"update_seconds", advice.update_seconds},
-         {"refit_seconds", advice.refit_seconds},
-         {"pays", advice.pays()}}},
+       {"refit", JsonOf(advice)},
        {"model", "model.bin"}});
 }
 
@@ -569,6 +583,7 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
 // ---- Flags
 
 using Flags = std::vector<Flag>;
+using RunSubcommand = absl::StatusOr<ExitCode>(const CompleteFlags& flags);
 
 Flags Together(std::initializer_list<Flags> groups) {
   Flags all;
@@ -626,6 +641,11 @@ Flags FitFlags(CompleteFlags* flags) {
                {.range = {1, 1000000}, .shown = true})};
 }
 
+// Flags of every command that fits: input and settings.
+Flags LearningFlags(CompleteFlags* flags) {
+  return Together({RatingFlags(flags), SideFlags(flags), FitFlags(flags)});
+}
+
 Flag WeightsFlag(CompleteFlags* flags) {
   return Flag("--weights", &flags->weights,
               "Weights of the ratings, the clusters of people and those of "
@@ -642,74 +662,58 @@ Flag RankFlag(CompleteFlags* flags) {
 
 Command CompleteCommand() {
   const auto flags = std::make_shared<CompleteFlags>();
-  flags->dp.threads = DefaultThreads();
-  const Command fit = {
-      .name = "fit",
-      .summary = "Complete a table of ratings by Aux-NMF",
-      .flags = Together(
-          {RatingFlags(flags.get()),
-           SideFlags(flags.get()),
-           FitFlags(flags.get()),
-           {WeightsFlag(flags.get())},
-           {RankFlag(flags.get()),
-            Flag("--epsilon", &flags->dp.epsilon,
-                 "Also complete with differential privacy at these epsilons; "
-                 "needs --rating-range"),
-            Flag("--delta", &flags->dp.delta, "Delta of each epsilon",
-                 {.shown = true})},
-           OutputFlags(flags.get())}),
-      .run = [flags] { return RunFit(*flags); }};
-  const Command update = {
-      .name = "update",
-      .summary = "Add people or items to a completed table by iAux-NMF",
-      .flags = Together(
-          {{Flag("--model", &flags->model, "model.bin of a fit or an update",
-                 {.value = "FILE", .required = true}),
-            Flag("--rows", &flags->rows, "Ratings of new people",
-                 {.value = "FILE"}),
-            Flag("--columns", &flags->columns, "Ratings of new items",
-                 {.value = "FILE"}),
-            Flag("--test", &flags->files.test,
-                 "Ratings that the error is measured on", {.value = "FILE"})},
-           SideFlags(flags.get()),
-           OutputFlags(flags.get())}),
-      .run = [flags] { return RunUpdate(*flags); }};
-  const Command weights = {
-      .name = "weights",
-      .summary = "Compare all weights in steps of .1 on held-out ratings",
-      .flags = Together(
-          {RatingFlags(flags.get()),
-           SideFlags(flags.get()),
-           FitFlags(flags.get()),
-           {Flag("--holdout", &flags->holdout,
-                 "Share of the ratings on which the settings are compared",
-                 {.shown = true})},
-           OutputFlags(flags.get())}),
-      .run = [flags] { return RunWeights(*flags); }};
-  const Command svd = {
-      .name = "svd",
-      .summary = "Complete a table by item means and a truncated SVD",
-      .flags = Together({RatingFlags(flags.get()),
-                         {RankFlag(flags.get())},
-                         OutputFlags(flags.get())}),
-      .run = [flags] { return RunSvd(*flags); }};
-  const Command experiment = {
-      .name = "experiment",
-      .summary = "Repeat the publication's figures and tables on a file",
-      .flags = Together(
-          {RatingFlags(flags.get()),
-           SideFlags(flags.get()),
-           FitFlags(flags.get()),
-           {WeightsFlag(flags.get())},
-           {RankFlag(flags.get()),
-            Flag("--split", &flags->split,
-                 "FIRST:LAST, per cent of rows or columns at the start, in "
-                 "steps of 10",
-                 {.shown = true}),
-            Flag("--step", &flags->step, "Rows or columns of each update",
-                 {.range = {1, 1000000000}, .shown = true})},
-           OutputFlags(flags.get())}),
-      .run = [flags] { return RunExperimentCommand(*flags); }};
+  CompleteFlags* const to = flags.get();
+  to->dp.threads = DefaultThreads();
+  const auto command = [&](const char* name, const char* summary,
+                           std::initializer_list<Flags> groups,
+                           RunSubcommand* run) {
+    return Command{.name = name,
+                   .summary = summary,
+                   .flags = Together({Together(groups), OutputFlags(to)}),
+                   .run = [flags, run] { return run(*flags); }};
+  };
+  const Command fit = command(
+      "fit", "Complete a table of ratings by Aux-NMF",
+      {LearningFlags(to),
+       {WeightsFlag(to), RankFlag(to),
+        Flag("--epsilon", &to->dp.epsilon,
+             "Also complete with differential privacy at these epsilons; "
+             "needs --rating-range"),
+        Flag("--delta", &to->dp.delta, "Delta of each epsilon",
+             {.shown = true})}},
+      RunFit);
+  const Command update = command(
+      "update", "Add people or items to a completed table by iAux-NMF",
+      {{Flag("--model", &to->model, "model.bin of a fit or an update",
+             {.value = "FILE", .required = true}),
+        Flag("--rows", &to->rows, "Ratings of new people", {.value = "FILE"}),
+        Flag("--columns", &to->columns, "Ratings of new items",
+             {.value = "FILE"}),
+        Flag("--test", &to->files.test, "Ratings that the error is measured on",
+             {.value = "FILE"})},
+       SideFlags(to)},
+      RunUpdate);
+  const Command weights = command(
+      "weights", "Compare all weights in steps of .1 on held-out ratings",
+      {LearningFlags(to),
+       {Flag("--holdout", &to->holdout,
+             "Share of the ratings on which the settings are compared",
+             {.shown = true})}},
+      RunWeights);
+  const Command svd =
+      command("svd", "Complete a table by item means and a truncated SVD",
+              {RatingFlags(to), {RankFlag(to)}}, RunSvd);
+  const Command experiment = command(
+      "experiment", "Repeat the publication's figures and tables on a file",
+      {LearningFlags(to),
+       {WeightsFlag(to), RankFlag(to),
+        Flag("--split", &to->split,
+             "FIRST:LAST, per cent of rows or columns at the start, in steps "
+             "of 10",
+             {.shown = true}),
+        Flag("--step", &to->step, "Rows or columns of each update",
+             {.range = {1, 1000000000}, .shown = true})}},
+      RunExperimentCommand);
   return {.name = "complete",
           .summary =
               "Complete a table of ratings with side information, without "

@@ -83,6 +83,25 @@ absl::Status CheckDistortFlags(const DistortFlags& flags) {
                                 : CheckDataDir(flags.data_dir);
 }
 
+absl::StatusOr<TableOptions> TableOptionsOf(const DistortFlags& flags,
+                                            DistortProgress* progress) {
+  TableOptions options;
+  options.users_are_rows = flags.users == "rows";
+  if (!flags.header.empty()) options.header = flags.header == "yes";
+  options.interrupted = Interrupted;
+  options.progress = [progress](std::uint64_t done, std::uint64_t total) {
+    (*progress)(absl::StrFormat(
+        "reading, %.0f %%",
+        100.0 * static_cast<double>(done) /
+            static_cast<double>(std::max<std::uint64_t>(total, 1))));
+  };
+  options.refuse_negative = std::any_of(
+      flags.study.methods.begin(), flags.study.methods.end(),
+      [](const auto* method) { return method->core == DistortCore::kNmf; });
+  DPNMF_RETURN_IF_ERROR(SetFields(flags.input, flags.fields, &options));
+  return options;
+}
+
 absl::StatusOr<Table> ReadForMethods(const DistortFlags& flags) {
   absl::StatusOr<Table> table = ReadTable(flags.input, flags.table);
   if (table.ok() || ReasonCode(table.status()) != "input-negative")
@@ -213,19 +232,7 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
   InterruptGently();
   umask(0077);
   DistortProgress progress;
-  flags.table.users_are_rows = flags.users == "rows";
-  if (!flags.header.empty()) flags.table.header = flags.header == "yes";
-  flags.table.interrupted = Interrupted;
-  flags.table.progress = [&](std::uint64_t done, std::uint64_t total) {
-    progress(absl::StrFormat(
-        "reading, %.0f %%",
-        100.0 * static_cast<double>(done) /
-            static_cast<double>(std::max<std::uint64_t>(total, 1))));
-  };
-  flags.table.refuse_negative = std::any_of(
-      flags.study.methods.begin(), flags.study.methods.end(),
-      [](const auto* method) { return method->core == DistortCore::kNmf; });
-  DPNMF_RETURN_IF_ERROR(SetFields(flags.input, flags.fields, &flags.table));
+  DPNMF_ASSIGN_OR_RETURN(flags.table, TableOptionsOf(flags, &progress));
   DPNMF_ASSIGN_OR_RETURN(const Table table, ReadForMethods(flags));
   flags.study.distort.nmf.iterations =
       flags.iterations.value_or(MostIterationsFor(table.values.size()));

@@ -6,9 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/base/bad_input.h"
 #include "common/base/error.h"
 #include "common/base/stopwatch.h"

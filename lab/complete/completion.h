@@ -28,6 +28,7 @@ struct Auxiliary {
 
   bool has_features() const { return !feature_names.empty(); }
   bool has_labels() const { return !labels.empty(); }
+  bool has_clusters() const { return has_features() || has_labels(); }
 };
 
 // People, or items, of a completion.

@@ -190,6 +190,12 @@ std::size_t AppendNew(const Ids& more, Ids* ids) {
   return appended;
 }
 
+// No ratings of so many people and items.
+SparseRatings NoRatings(const Ids& people, const Ids& items) {
+  return {.columns = static_cast<Index>(items.size()),
+          .indptr = std::vector<std::int64_t>(people.size() + 1, 0)};
+}
+
 constexpr RatingScale kAnyScale = {.low_units = -kLargestRatingUnits,
                                    .high_units = kLargestRatingUnits};
 
@@ -199,6 +205,37 @@ std::optional<std::string> FirstUnknown(const Ids& people, const Ids& known) {
   for (const std::string& person : people)
     if (!places.contains(person)) return person;
   return std::nullopt;
+}
+
+// The items of --items, else those declared beside the ratings.
+absl::StatusOr<Ids> ListedItems(const CompletionFiles& files,
+                                const Declared& items) {
+  if (files.items.empty()) return items.ids;
+  DPNMF_ASSIGN_OR_RETURN(
+      ItemTable table,
+      LoadItemTable(files.items, "", {.header = ItemHeaderOf(files.ratings)}));
+  return std::move(table.ids);
+}
+
+// The range that the ratings fill.
+RatingScale RangeOf(const LoadedRatings& ratings) {
+  const auto [low, high] =
+      std::minmax_element(ratings.units.begin(), ratings.units.end());
+  return {.low_units = *low, .high_units = *high};
+}
+
+// Everybody who rates has a line among the declared people.
+absl::Status CheckDeclared(const LoadedRatings& ratings, const Ids& people,
+                           const Declared& declared) {
+  const std::optional<std::string> unknown =
+      FirstUnknown(ratings.users, people);
+  if (!unknown.has_value()) return absl::OkStatus();
+  return BadInput(
+      "features-mismatch",
+      absl::StrCat("The person \"", *unknown,
+                   "\" of the ratings has no line in `", declared.file,
+                   "`, which has ", declared.ids.size(),
+                   " people: give features of the people who rate."));
 }
 
 }  // namespace
@@ -213,30 +250,17 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
   DPNMF_ASSIGN_OR_RETURN(
       const Declared items,
       LoadDeclared(files.item_features, files.item_labels, "item"));
-  loaded.scale = kAnyScale;
+  RatingScale accepted = kAnyScale;
   if (!files.rating_range.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(loaded.scale, ParseRatingRange(files.rating_range));
+    DPNMF_ASSIGN_OR_RETURN(accepted, ParseRatingRange(files.rating_range));
     loaded.scale_declared = true;
   }
-  input.items = items.ids;
-  if (!files.items.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const ItemTable table,
-        LoadItemTable(files.items, "",
-                      {.header = ItemHeaderOf(files.ratings)}));
-    input.items = table.ids;
-  }
+  DPNMF_ASSIGN_OR_RETURN(input.items, ListedItems(files, items));
   const bool add_items = input.items.empty();
   DPNMF_ASSIGN_OR_RETURN(
       const LoadedRatings train,
-      Load(files.ratings, input.items, add_items, loaded.scale, stop));
-  const RatingScale declared_scale = loaded.scale;
-  if (!loaded.scale_declared) {
-    const auto [low, high] =
-        std::minmax_element(train.units.begin(), train.units.end());
-    loaded.scale.low_units = *low;
-    loaded.scale.high_units = *high;
-  }
+      Load(files.ratings, input.items, add_items, accepted, stop));
+  loaded.scale = loaded.scale_declared ? accepted : RangeOf(train);
   if (train.replaced > 0) {
     loaded.said.push_back(absl::StrCat(
         train.replaced,
@@ -247,7 +271,7 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
   std::optional<LoadedRatings> test;
   if (!files.test.empty()) {
     DPNMF_ASSIGN_OR_RETURN(
-        test, Load(files.test, input.items, add_items, declared_scale, stop));
+        test, Load(files.test, input.items, add_items, accepted, stop));
     for (const std::string& id : test->added_items) input.items.push_back(id);
     if (people.file.empty()) {
       const std::size_t more = AppendNew(test->users, &input.people);
@@ -262,33 +286,18 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
         files.test.empty() ? "" : " and the test",
         ": no --items and no --item-features name them."));
   }
-  const LoadedRatings* const tested = test.has_value() ? &*test : nullptr;
-  for (const LoadedRatings* one : {&train, tested}) {
-    if (one == nullptr) continue;
-    const std::optional<std::string> unknown =
-        FirstUnknown(one->users, input.people);
-    if (!unknown.has_value()) continue;
-    return BadInput(
-        "features-mismatch",
-        absl::StrCat("The person \"", *unknown,
-                     "\" of the ratings has no line in `", people.file,
-                     "`, which has ", people.ids.size(),
-                     " people: give features of the people who "
-                     "rate."));
+  DPNMF_RETURN_IF_ERROR(CheckDeclared(train, input.people, people));
+  if (test.has_value()) {
+    DPNMF_RETURN_IF_ERROR(CheckDeclared(*test, input.people, people));
   }
   if (!people.file.empty()) input.of_people = people.auxiliary;
   if (!items.file.empty()) {
     DPNMF_ASSIGN_OR_RETURN(input.of_items, InOrder(items, input.items, "item"));
   }
   input.ratings = ByPerson(train, input.people, input.items.size());
-  if (test.has_value()) {
-    loaded.test = ByPerson(*test, input.people, input.items.size());
-  } else {
-    loaded.test = input.ratings;
-    loaded.test.indices.clear();
-    loaded.test.values.clear();
-    std::fill(loaded.test.indptr.begin(), loaded.test.indptr.end(), 0);
-  }
+  loaded.test = test.has_value()
+                    ? ByPerson(*test, input.people, input.items.size())
+                    : NoRatings(input.people, input.items);
   return loaded;
 }
 
@@ -334,8 +343,7 @@ absl::StatusOr<LoadedRows> LoadRows(const UpdateFiles& files, bool by_people,
   }
   AppendNew(loaded.rows.ids, &old);
   if (files.test.empty()) {
-    loaded.test.columns = static_cast<Index>(items.size());
-    loaded.test.indptr.assign(people.size() + 1, 0);
+    loaded.test = NoRatings(people, items);
     return loaded;
   }
   DPNMF_ASSIGN_OR_RETURN(

@@ -1,6 +1,5 @@
 #include "lab/complete/report.h"
 
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <utility>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -202,6 +203,13 @@ TruncatedSvd UpdatedByRows(const TruncatedSvd& svd, const MatrixXd& rows) {
                TransposeProduct(rows, left.bottomRows(added))) *
               inverse.asDiagonal();
   return updated;
+}
+
+CompletedRow SvdRow(const TruncatedSvd& svd) {
+  const auto kept = std::make_shared<const TruncatedSvd>(svd);
+  return [kept](Index row) -> VectorXd {
+    return kept->v * kept->s.cwiseProduct(kept->u.row(row).transpose()).eval();
+  };
 }
 
 MatrixXd Imputed(const SparseRatings& rows, const VectorXd& column_means) {

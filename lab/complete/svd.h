@@ -5,6 +5,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "lab/complete/measures.h"
 #include "lab/complete/sparse_ratings.h"
 
 namespace dpnmf::curator::lab {
@@ -17,6 +18,9 @@ struct TruncatedSvd {
 
   TruncatedSvd Transposed() const { return {v, s, u}; }
 };
+
+// Row i of U diag(s) V'.
+CompletedRow SvdRow(const TruncatedSvd& svd);
 
 // Truncated SVD of the matrix with `column_means` in the place of missing
 // entries. This matrix is the sum of 1 mu' and a sparse matrix, so a product

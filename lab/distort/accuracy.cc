@@ -3,52 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "lab/distort/svm_model.h"
 
 namespace dpnmf::curator::lab {
-namespace {
 
-using Eigen::Index;
 using Eigen::MatrixXd;
-
-// Rows as libsvm wants them: each a list of nonzero entries with a final -1.
-class SvmRows {
- public:
-  SvmRows(const MatrixXd& values, const std::vector<int>& people) {
-    std::vector<std::size_t> begins;
-    for (const int person : people) {
-      begins.push_back(nodes_.size());
-      for (Index j = 0; j < values.cols(); ++j)
-        if (values(person, j) != 0)
-          nodes_.push_back({static_cast<int>(j) + 1, values(person, j)});
-      nodes_.push_back({-1, 0});
-    }
-    for (const std::size_t begin : begins) rows_.push_back(&nodes_[begin]);
-  }
-
-  svm_node* operator[](std::size_t i) const { return rows_[i]; }
-
- private:
-  std::vector<svm_node> nodes_;
-  std::vector<svm_node*> rows_;  // into nodes_, for each person
-};
-
-svm_parameter ParametersOf(const SvmOptions& options) {
-  svm_parameter parameters = {};
-  parameters.svm_type = C_SVC;
-  parameters.kernel_type = RBF;
-  parameters.gamma = options.gamma;
-  parameters.C = options.c;
-  parameters.cache_size = 100;  // MB
-  parameters.eps = 1e-3;
-  parameters.shrinking = 1;
-  return parameters;
-}
-
-}  // namespace
 
 absl::StatusOr<Folds> FoldsOf(const std::vector<std::string>& classes,
                               const SvmOptions& options, Draws* draws) {
@@ -99,8 +62,6 @@ absl::StatusOr<Accuracy> SvmAccuracy(const MatrixXd& original,
                                      const MatrixXd& distorted,
                                      const Folds& folds,
                                      const SvmOptions& options) {
-  svm_set_print_string_function([](const char*) {});
-  const svm_parameter parameters = ParametersOf(options);
   const SvmRows learned(distorted, folds.people);
   const SvmRows asked(original, folds.people);
   int right_distorted = 0, right_original = 0;
@@ -116,9 +77,8 @@ absl::StatusOr<Accuracy> SvmAccuracy(const MatrixXd& original,
       labels.push_back(folds.classes[i]);
       rows.push_back(learned[i]);
     }
-    const svm_problem problem = {static_cast<int>(rows.size()), labels.data(),
-                                 rows.data()};
-    const SvmModel model(svm_train(&problem, &parameters));
+    const SvmModel model = TrainedSvm(std::move(rows), std::move(labels),
+                                      options.gamma, options.c);
     for (std::size_t i = 0; i < folds.people.size(); ++i) {
       if (folds.fold[i] != fold) continue;
       right_distorted +=

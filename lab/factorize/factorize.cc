@@ -1,7 +1,6 @@
 #include "lab/factorize/factorize.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "Eigen/Cholesky"
 #include "Eigen/Core"

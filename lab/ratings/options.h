@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "lab/ratings/private_run.h"
 #include "lab/ratings/split.h"
 

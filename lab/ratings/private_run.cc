@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"

@@ -14,7 +14,6 @@
 #define DPNMF_LAB_RATINGS_PUBLISHED_H_
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "Eigen/Core"

@@ -1,7 +1,5 @@
 #include "lab/ratings/report.h"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_format.h"

@@ -5,11 +5,17 @@
 #include <numeric>
 #include <vector>
 
+#include "common/base/enum_names.h"
 #include "common/base/error.h"
 #include "lab/evaluate/seeded_noise.h"
 
 namespace dpnmf::curator::lab {
 namespace {
+
+constexpr auto kHoldOutNames =
+    EnumNamesOf<HoldOutBy>({{HoldOutBy::kRating, "rating"},
+                            {HoldOutBy::kPerson, "person"},
+                            {HoldOutBy::kTime, "time"}});
 
 RatingTable EmptyLike(const RatingTable& table) {
   RatingTable empty;
@@ -62,24 +68,9 @@ void Deal(const RatingTable& table, std::size_t person,
 
 }  // namespace
 
-std::string_view NameOf(HoldOutBy by) {
-  switch (by) {
-    case HoldOutBy::kRating:
-      return "rating";
-    case HoldOutBy::kPerson:
-      return "person";
-    case HoldOutBy::kTime:
-      return "time";
-  }
-  return "";
-}
-
+std::string_view NameOf(HoldOutBy by) { return NameIn(kHoldOutNames, by); }
 std::optional<HoldOutBy> HoldOutByOfName(std::string_view name) {
-  for (const HoldOutBy by :
-       {HoldOutBy::kRating, HoldOutBy::kPerson, HoldOutBy::kTime}) {
-    if (NameOf(by) == name) return by;
-  }
-  return std::nullopt;
+  return EnumOfName(kHoldOutNames, name);
 }
 
 absl::StatusOr<Split> HoldOut(const RatingTable& table, HoldOutBy by,

@@ -1,8 +1,10 @@
 #include "lab/synthesise/classifier.h"
 
-#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -11,14 +13,10 @@
 namespace dpnmf::curator::lab {
 namespace {
 
-// A row as libsvm reads it; exact zeros may be left out.
-std::vector<svm_node> NodesOf(const Eigen::MatrixXd& values, Eigen::Index row) {
-  std::vector<svm_node> nodes;
-  for (Eigen::Index i = 0; i < values.cols(); ++i)
-    if (values(row, i) != 0)
-      nodes.push_back({static_cast<int>(i) + 1, values(row, i)});
-  nodes.push_back({-1, 0});
-  return nodes;
+SvmRows RowsOfTable(const Table& table) {
+  std::vector<int> all(static_cast<std::size_t>(table.people()));
+  std::iota(all.begin(), all.end(), 0);
+  return SvmRows(table.values, all);
 }
 
 }  // namespace
@@ -42,32 +40,20 @@ absl::StatusOr<double> TrainedAccuracy(const Table& train, const Table& test,
                    "All people of the table have one class; nothing can be "
                    "learned from it.");
   }
-  std::vector<std::vector<svm_node>> rows;
-  std::vector<svm_node*> pointers;
+  const SvmRows learned = RowsOfTable(train), asked = RowsOfTable(test);
+  std::vector<svm_node*> rows;
   std::vector<double> labels;
-  for (Eigen::Index n = 0; n < train.people(); ++n) {
-    rows.push_back(NodesOf(train.values, n));
-    labels.push_back(numbers.at(train.classes[static_cast<std::size_t>(n)]));
+  for (std::size_t n = 0; n < train.classes.size(); ++n) {
+    rows.push_back(learned[n]);
+    labels.push_back(numbers.at(train.classes[n]));
   }
-  for (auto& row : rows) pointers.push_back(row.data());
-  svm_problem problem = {static_cast<int>(rows.size()), labels.data(),
-                         pointers.data()};
-  svm_parameter parameter = {};
-  parameter.svm_type = C_SVC;
-  parameter.kernel_type = RBF;
-  parameter.gamma = gamma;
-  parameter.C = 1;
-  parameter.cache_size = 100;
-  parameter.eps = 1e-3;
-  parameter.shrinking = 1;
-  svm_set_print_string_function([](const char*) {});
-  const SvmModel model(svm_train(&problem, &parameter));
+  const SvmModel model =
+      TrainedSvm(std::move(rows), std::move(labels), gamma, /*c=*/1);
   std::int64_t right = 0;
-  for (Eigen::Index n = 0; n < test.people(); ++n) {
-    const std::vector<svm_node> row = NodesOf(test.values, n);
-    const auto own = numbers.find(test.classes[static_cast<std::size_t>(n)]);
+  for (std::size_t n = 0; n < test.classes.size(); ++n) {
+    const auto own = numbers.find(test.classes[n]);
     if (own != numbers.end() &&
-        svm_predict(model.get(), row.data()) == own->second)
+        svm_predict(model.get(), asked[n]) == own->second)
       ++right;
   }
   return static_cast<double>(right) / static_cast<double>(test.people());

@@ -245,6 +245,15 @@ TEST_F(JointReleaseTest, IsVoidIfTheGuaranteeOfAnyTermIs) {
   EXPECT_EQ(child->record.guarantee.void_since(), 1500);
 }
 
+TEST_F(JointReleaseTest, RefusesFeaturesWhoseWeightsAreNotWithTheRuns) {
+  sources_[1].dataset->set_weighted_features(true);
+  const auto child = JointChildOf(sources_, RefitOf({0, 1, 2}));
+  EXPECT_EQ(ReasonCode(child.status()), "releases-differ");
+  EXPECT_THAT(std::string(child.status().message()),
+              HasSubstr(sources_[1].dataset->name() +
+                        " lack the weights of its features"));
+}
+
 TEST_F(JointReleaseTest, RefusesWhatIsNoSumOfDifferentPeople) {
   const auto code_of = [&](const std::function<void(JoinedSource*)>& change) {
     std::vector<JoinedSource> sources = sources_;

@@ -224,9 +224,9 @@ TEST_F(PlannerTest, SaysThatARunAboveTheAnalystsOwnLimitWouldBeRefused) {
       PlanWithCurator(specification, &curator_)->reply;
   EXPECT_TRUE(reply.would_be_refused());
   EXPECT_EQ(reply.refusal_code(), "identity-budget-exhausted");
-  for (const char* part :
-       {"the own limit of this analyst on population `people`: asked epsilon 2,",
-        "largest run 1.5, limit 1.5 "}) {
+  for (const char* part : {"the own limit of this analyst on population "
+                           "`people`: asked epsilon 2,",
+                           "largest run 1.5, limit 1.5 "}) {
     EXPECT_NE(reply.refusal().find(part), std::string::npos) << reply.refusal();
   }
 }

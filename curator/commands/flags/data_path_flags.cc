@@ -27,6 +27,11 @@ Flag NoAnchorFlag(bool* no_anchor) {
               "ledger is not detected");
 }
 
+Flag AuditLogFlag(std::string* audit_log) {
+  return Flag("--audit-log", audit_log, "Audit log file [DATA_DIR/audit.jsonl]",
+              {.value = "FILE", .env = true});
+}
+
 absl::StatusOr<Ledger::Options> LedgerPathsOf(const DataPaths& paths) {
   return LedgerPaths(paths.data_dir, paths.anchor_dir, paths.no_anchor);
 }

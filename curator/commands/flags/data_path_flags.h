@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,20 +30,25 @@ absl::StatusOr<Ledger::Options> LedgerPathsOf(const DataPaths& paths);
 // The targets outlive the flags.
 Flag AnchorDirFlag(std::string* anchor_dir);
 Flag NoAnchorFlag(bool* no_anchor);
+Flag AuditLogFlag(std::string* audit_log);
 
 // To standard output.
 void Print(const std::string& text);
 
-// A command with the flags of DataPathFlags and no others yet.
+// A command with the flags of DataPathFlags and `more`.
 template <class Options>
 Command LedgerPathCommand(const char* name, const char* summary,
                           const char* footer,
                           const std::shared_ptr<Options>& options,
-                          absl::Status (*action)(const Options&)) {
+                          absl::Status (*action)(const Options&),
+                          const std::vector<Flag>& more) {
+  std::vector<Flag> flags =
+      DataPathFlags(&options->data_dir, &options->anchor_dir);
+  flags.insert(flags.end(), more.begin(), more.end());
   return {.name = name,
           .summary = summary,
           .footer = footer,
-          .flags = DataPathFlags(&options->data_dir, &options->anchor_dir),
+          .flags = std::move(flags),
           .run = [options, action]() -> absl::StatusOr<ExitCode> {
             DPNMF_RETURN_IF_ERROR(action(*options));
             return kExitOk;

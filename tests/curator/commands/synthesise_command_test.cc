@@ -11,6 +11,7 @@
 #include "common/wire/receipt.h"
 #include "curator/draft/class_release.h"
 #include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 

@@ -17,6 +17,7 @@
 #include "curator/import/dataset_people.h"
 #include "curator/import/people_sums.h"
 #include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 #include "tests/curator/import/rows_import.h"

@@ -1,11 +1,9 @@
-#include "lab/complete/experiment.h"
+#include "lab/papers/aux_nmf.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/base/stopwatch.h"
 
@@ -13,21 +11,6 @@ namespace dpnmf::curator::lab {
 namespace {
 
 using Eigen::Index;
-
-absl::Status CheckNotStopped(const std::function<bool()>& stop) {
-  if (!stop || !stop()) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "The experiment was interrupted; nothing was written.");
-}
-
-bool HasClusters(const Auxiliary& auxiliary) {
-  return auxiliary.has_features() || auxiliary.has_labels();
-}
-
-std::string WeightsText(const AuxWeights& weights) {
-  return absl::StrFormat("%g, %g, %g", weights.ratings, weights.people,
-                         weights.items);
-}
 
 Auxiliary RowRange(const Auxiliary& all, Index begin, Index end) {
   Auxiliary part;
@@ -147,71 +130,6 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
 
 }  // namespace
 
-std::vector<AuxWeights> WeightGrid(bool people_clusters, bool item_clusters) {
-  std::vector<AuxWeights> grid;
-  for (int alpha = 0; alpha <= 10; ++alpha) {
-    for (int beta = 0; alpha + beta <= 10; ++beta) {
-      const int gamma = 10 - alpha - beta;
-      if ((beta > 0 && !people_clusters) || (gamma > 0 && !item_clusters))
-        continue;
-      grid.push_back({alpha / 10.0, beta / 10.0, gamma / 10.0});
-    }
-  }
-  return grid;
-}
-
-absl::StatusOr<std::vector<GridPoint>> JudgeWeights(
-    const CompletionInput& input, const CompletionOptions& options,
-    double holdout, Draws* draws, const std::function<bool()>& stop,
-    const ExperimentProgress& progress) {
-  CompletionInput learned = input;
-  learned.ratings = SparseRatings{.columns = input.ratings.columns};
-  SparseRatings held{.columns = input.ratings.columns};
-  for (Index row = 0; row < input.ratings.rows(); ++row) {
-    for (std::size_t at = input.ratings.Begin(row);
-         at < input.ratings.Begin(row + 1); ++at) {
-      SparseRatings& to = draws->Uniform() < holdout ? held : learned.ratings;
-      to.indices.push_back(input.ratings.indices[at]);
-      to.values.push_back(input.ratings.values[at]);
-    }
-    held.EndRow();
-    learned.ratings.EndRow();
-  }
-  if (held.size() == 0 || learned.ratings.size() == 0) {
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "complete-nothing-held-out",
-                   "The held-out share leaves nothing to learn from or "
-                   "nothing to judge by: give more ratings, or another "
-                   "--holdout.");
-  }
-  const std::vector<AuxWeights> settings =
-      WeightGrid(HasClusters(input.of_people), HasClusters(input.of_items));
-  const std::uint64_t seed = draws->Bits();
-  std::vector<GridPoint> grid;
-  for (const AuxWeights& weights : settings) {
-    DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
-    progress(WeightsText(weights), static_cast<int>(grid.size()) + 1,
-             static_cast<int>(settings.size()));
-    CompletionOptions setting = options;
-    setting.weights = weights;
-    Draws same(seed);
-    DPNMF_ASSIGN_OR_RETURN(const FitOutcome fit,
-                           FitCompletion(learned, setting, &same));
-    const std::vector<double> errors =
-        AbsoluteErrors(held, fit.completion.Rows());
-    double sum = 0;
-    for (const double error : errors) sum += error;
-    grid.push_back({weights, sum / static_cast<double>(errors.size())});
-  }
-  return grid;
-}
-
-const GridPoint& BestOf(const std::vector<GridPoint>& grid) {
-  return *std::min_element(
-      grid.begin(), grid.end(),
-      [](const GridPoint& a, const GridPoint& b) { return a.mae < b.mae; });
-}
-
 absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
     const CompletionInput& input, const SparseRatings& test,
     const ExperimentOptions& options, Draws* draws,
@@ -224,8 +142,8 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
        {AuxWeights{1, 0, 0}, AuxWeights{.5, .5, 0}, AuxWeights{.5, 0, .5},
         AuxWeights{0, .5, .5}, AuxWeights{.2, 0, .8}, AuxWeights{.4, 0, .6},
         AuxWeights{.4, .6, 0}, AuxWeights{.2, .8, 0}}) {
-    if ((weights.people == 0 || HasClusters(input.of_people)) &&
-        (weights.items == 0 || HasClusters(input.of_items)))
+    if ((weights.people == 0 || input.of_people.has_clusters()) &&
+        (weights.items == 0 || input.of_items.has_clusters()))
       study.push_back(weights);
   }
   const int count = 2 + 4 * static_cast<int>(options.splits.size()) +
@@ -264,13 +182,6 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
     for (const AuxWeights& weights : study)
       DPNMF_RETURN_IF_ERROR(run("weights", *growth, 40, &weights));
   return points;
-}
-
-CompletedRow SvdRow(const TruncatedSvd& svd) {
-  const auto kept = std::make_shared<const TruncatedSvd>(svd);
-  return [kept](Index row) -> Eigen::VectorXd {
-    return kept->v * kept->s.cwiseProduct(kept->u.row(row).transpose()).eval();
-  };
 }
 
 }  // namespace dpnmf::curator::lab
