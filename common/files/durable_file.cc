@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -297,6 +298,17 @@ absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
   return file;
 }
 
+absl::StatusOr<GrowingFile> GrowingFile::InMemory() {
+  GrowingFile file("(memory)");
+  file.file_ = Descriptor(::memfd_create("input", MFD_CLOEXEC));
+  if (!file.file_.ok()) return StorageFailed("create", file.path_);
+  return file;
+}
+
+std::string GrowingFile::place() const {
+  return absl::StrCat("/proc/self/fd/", file_.get());
+}
+
 GrowingFile::GrowingFile(GrowingFile&& other) noexcept
     : path_(std::move(other.path_)),
       staged_(std::move(other.staged_)),
@@ -313,7 +325,7 @@ absl::Status GrowingFile::Append(std::string_view bytes) {
 
 absl::Status GrowingFile::Publish() {
   DPNMF_RETURN_IF_ERROR(Sync(file_.get(), path_));
-  const std::string file = absl::StrCat("/proc/self/fd/", file_.get());
+  const std::string file = place();
   const auto link_to = [&file](const std::string& to) {
     return DPNMF_SYSTEM(linkat)(AT_FDCWD, file.c_str(), AT_FDCWD, to.c_str(),
                                 AT_SYMLINK_FOLLOW) == 0;

@@ -127,11 +127,15 @@ class StagedFile {
 class GrowingFile {
  public:
   static absl::StatusOr<GrowingFile> Create(const std::string& path);
+  // In memory, and never published.
+  static absl::StatusOr<GrowingFile> InMemory();
   ~GrowingFile();
   GrowingFile(GrowingFile&& other) noexcept;
   GrowingFile& operator=(GrowingFile&&) = delete;
 
   absl::Status Append(std::string_view bytes);
+  // A name under which this process can open the file while it has none.
+  std::string place() const;
   // Syncs it, puts it in the place of what stands at the path, and syncs the
   // directory. Once only.
   absl::Status Publish();

@@ -23,6 +23,7 @@
 #include "curator/import/readers/feature_weights.h"
 #include "curator/import/readers/item_table.h"
 #include "curator/import/readers/ratings.h"
+#include "curator/import/standard_input.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -207,6 +208,7 @@ class MatrixSource : public ImportSource {
     load.note = options.note;
     load.users_count = DeclaredColumns(options);
     load.progress = ReadingOf(progress);
+    load.place = options.place;
     DPNMF_ASSIGN_OR_RETURN(
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
@@ -251,6 +253,7 @@ class MatrixSource : public ImportSource {
     description->weighted_features = !weights_.empty();
   }
   std::uint64_t people() const override { return matrix_.users; }
+  std::uint64_t rows() const override { return matrix_.reading.rows; }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
     std::vector<std::string> ids = matrix_.ids;
@@ -384,13 +387,15 @@ class RatingsSource : public ImportSource {
       const ImportOptions& options, const ImportProgress& progress) {
     DPNMF_ASSIGN_OR_RETURN(
         ItemTable items,
-        LoadItemTable(
-            options.items_file, options.item_features_file,
-            {.header = ItemHeaderOf(options.ratings), .note = options.note}));
+        LoadItemTable(options.items_file, options.item_features_file,
+                      {.header = ItemHeaderOf(options.ratings, options.place),
+                       .note = options.note}));
     RatingsOptions load;
     load.scale = options.rating_range.value();
     load.users_count = DeclaredColumns(options);
     load.drop_unlisted = options.drop_unlisted;
+    load.format = options.format;
+    load.place = options.place;
     load.progress = ReadingOf(progress);
     load.interrupted = options.interrupted;
     load.refused = options.refused;
@@ -418,6 +423,7 @@ class RatingsSource : public ImportSource {
         static_cast<std::uint32_t>(items_.feature_names.size());
   }
   std::uint64_t people() const override { return ratings_.people(); }
+  std::uint64_t rows() const override { return ratings_.rows; }
   std::vector<std::string> First() const override {
     std::vector<std::string> first;
     const std::uint64_t people =
@@ -457,14 +463,34 @@ class RatingsSource : public ImportSource {
   const ItemTable items_;
 };
 
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadFile(
+    const ImportOptions& options, const ImportProgress& progress) {
+  return options.ratings.empty() ? MatrixSource::Load(options, progress)
+                                 : RatingsSource::Load(options, progress);
+}
+
+// The spool is gone at the end: the data are in memory.
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadStandardInput(
+    ImportOptions options, const ImportProgress& progress) {
+  DPNMF_ASSIGN_OR_RETURN(const GrowingFile spool,
+                         SpoolStandardInput(options, progress));
+  (options.ratings.empty() ? options.input : options.ratings) =
+      "standard input";
+  options.place = spool.place();
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<ImportSource> source,
+                         LoadFile(options, progress));
+  DPNMF_RETURN_IF_ERROR(CheckRowsRead(options, source->rows()));
+  return source;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
     const ImportOptions& options, const ImportProgress& progress) {
   if (options.are_sums) return LoadPeopleSums(options);
   if (options.join_parts) return LoadParts(options);
-  return options.ratings.empty() ? MatrixSource::Load(options, progress)
-                                 : RatingsSource::Load(options, progress);
+  return ReadsStandardInput(options) ? LoadStandardInput(options, progress)
+                                     : LoadFile(options, progress);
 }
 
 }  // namespace dpnmf::curator

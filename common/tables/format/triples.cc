@@ -68,6 +68,7 @@ class TriplesReader {
         LoadedMatrix matrix,
         AssembleSparse(input_, entries_, items_.size(),
                        users_declared_.value_or(users_.size())));
+    matrix.reading.rows = entries_.size();
     matrix.ids.resize(users_.size());
     for (const auto& [name, user] : users_)
       matrix.ids[static_cast<std::size_t>(user)] = name;

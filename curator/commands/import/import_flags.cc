@@ -75,6 +75,8 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
     DPNMF_ASSIGN_OR_RETURN(options.range,
                            ParseEntryRange(flags.range, flags.integers));
   }
+  if (!options.data_dir.empty())
+    options.standard_input.spool_dir = options.data_dir + "/datasets";
   return options;
 }
 
@@ -105,12 +107,26 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       // The file.
       Flag("--input", &options.input,
            "File of a matrix or of counts, in which a missing entry is 0; can "
-           "be .gz",
+           "be .gz; -: standard input",
            {.value = "FILE"}),
       Flag("--ratings", &options.ratings,
            "Instead of --input: lines of user, item, rating, in which a "
-           "missing rating is not 0; can be .gz",
+           "missing rating is not 0; can be .gz; -: standard input",
            {.value = "FILE"}),
+      Flag("--expect-rows", &options.standard_input.expect_rows,
+           "For standard input: its rows of data, without a header; any other "
+           "number is refused"),
+      Flag("--closing-line", &options.standard_input.closing_line,
+           "For standard input: its last line, which is no data; without it "
+           "the input is refused",
+           {.value = "TEXT"}),
+      Flag("--accept-unverified-end",
+           &options.standard_input.accept_unverified_end,
+           "For standard input: import what came, although its writer may have "
+           "failed; the data set records this"),
+      Flag("--max-bytes", &options.standard_input.max_bytes,
+           "For standard input: the most bytes, which are kept in --data-dir "
+           "until they are read [half of its free disk space]"),
       Flag("--items", &options.items_file,
            "For --ratings: the declared items, one id on each line",
            {.value = "FILE"}),

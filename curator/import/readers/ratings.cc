@@ -23,7 +23,9 @@
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/tables/assemble.h"
+#include "common/tables/formats.h"
 #include "common/tables/names/header_words.h"
+#include "common/tables/separator.h"
 #include "common/tables/triple_lines.h"
 
 namespace dpnmf::curator {
@@ -207,6 +209,7 @@ class RatingsReader {
                        " ratings; remove the user or some ratings"));
     }
     loaded_.users = std::move(users_);
+    loaded_.rows = line_count_;
     return std::move(loaded_);
   }
 
@@ -220,6 +223,7 @@ class RatingsReader {
   // True if the line is a header.
   absl::StatusOr<bool> ReadFirstLine(std::string_view line) {
     DPNMF_RETURN_IF_ERROR(lines_.Begin(line));
+    DPNMF_RETURN_IF_ERROR(CheckSeparator());
     const std::string rating = lines_.Text(2);
     if (IsNameOfRatings(rating)) {
       DPNMF_RETURN_IF_ERROR(lines_.TakeHeader());
@@ -232,6 +236,22 @@ class RatingsReader {
         absl::StrCat("the rating ", Quoted(rating),
                      " is not a number; write decimal numbers with a point, "
                      "or `rating` in its place if this line is a header"));
+  }
+
+  absl::Status CheckSeparator() const {
+    if (options_.format == nullptr) return absl::OkStatus();
+    const std::string_view name = options_.format->name;
+    const std::string_view separators = name == "csv"   ? ",;|"
+                                        : name == "tsv" ? "\t"
+                                                        : " ";
+    const char separator = lines_.separator();
+    if (name == "triples" || separators.find(separator) != separators.npos)
+      return absl::OkStatus();
+    return input_.Refuse(
+        "input-malformed", 0,
+        absl::StrCat("the format ", View(name), " has no ",
+                     separator == ':' ? "`::`" : NameOfSeparator(separator),
+                     " between fields; correct --format-in"));
   }
 
   // A list of items of which the ratings know next to none is another list, or
@@ -519,12 +539,13 @@ absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
   }
   DPNMF_ASSIGN_OR_RETURN(
       const std::unique_ptr<InputFile> input,
-      InputFile::Open(path, options.progress, options.interrupted));
+      InputFile::Open(path, options.progress, options.interrupted, std::nullopt,
+                      options.place));
   return RatingsReader(input.get(), items, options).Read();
 }
 
-std::string ItemHeaderOf(const std::string& path) {
-  const auto input = InputFile::Open(path);
+std::string ItemHeaderOf(const std::string& path, const std::string& place) {
+  const auto input = InputFile::Open(path, {}, {}, std::nullopt, place);
   if (!input.ok()) return "";
   TripleLines lines(input->get(), "rating");
   std::string_view line;
