@@ -285,13 +285,13 @@ GrowingFile::GrowingFile(const std::string& path)
 absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
   GrowingFile file(path);
   file.file_ = Descriptor(DPNMF_SYSTEM(open)(
-      ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate));
+      ParentOf(path).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, kPrivate));
   if (!file.file_.ok() && (errno == EOPNOTSUPP || errno == EISDIR)) {
     // Removes a file left by a killed process that had the same number.
     DPNMF_SYSTEM(unlink)(file.staged_.c_str());
     file.file_ = Descriptor(DPNMF_SYSTEM(open)(
         file.staged_.c_str(),
-        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate));
+        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate));
     file.named_ = file.file_.ok();
   }
   if (!file.file_.ok()) return StorageFailed("create", path);
@@ -303,6 +303,19 @@ absl::StatusOr<GrowingFile> GrowingFile::InMemory() {
   file.file_ = Descriptor(::memfd_create("input", MFD_CLOEXEC));
   if (!file.file_.ok()) return StorageFailed("create", file.path_);
   return file;
+}
+
+absl::Status GrowingFile::Read(std::uint64_t offset,
+                               std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = ::pread(file_.get(), bytes.data(), bytes.size(),
+                                static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return StorageFailed("read", path_);
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return absl::OkStatus();
 }
 
 std::string GrowingFile::place() const {

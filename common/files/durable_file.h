@@ -134,6 +134,8 @@ class GrowingFile {
   GrowingFile& operator=(GrowingFile&&) = delete;
 
   absl::Status Append(std::string_view bytes);
+  // Bytes that were appended, from `offset` on.
+  absl::Status Read(std::uint64_t offset, std::span<std::byte> bytes) const;
   // A name under which this process can open the file while it has none.
   std::string place() const;
   // Syncs it, puts it in the place of what stands at the path, and syncs the

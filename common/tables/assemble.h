@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
+#include "common/files/record_log.h"
 #include "common/tables/load.h"
 
 namespace dpnmf {
@@ -31,9 +32,10 @@ std::uint32_t LineForMessages(const InputFile& input);
 
 // Sorts the entries into columns and drops zeros. "input-duplicate" at the
 // later of two entries with the same feature and user. features and users are
-// at most kLargestExtent and above every index.
+// at most kLargestExtent and above every index. Takes no memory but that of the
+// result; "storage-failed".
 absl::StatusOr<LoadedMatrix> AssembleSparse(
-    const InputFile& input, const std::vector<SparseEntry>& entries,
+    const InputFile& input, const RecordLog<SparseEntry>& entries,
     std::uint64_t features, std::uint64_t users);
 
 }  // namespace dpnmf

@@ -162,9 +162,12 @@ struct LoadOptions {
   // The bytes of the file, for callers that have read it; its path is then a
   // name for sentences alone.
   std::optional<std::string_view> content;
-  // Where the bytes are, unless under the path, which is then such a name;
+  // Place of the bytes, unless under the path, which is then such a name;
   // empty: there.
   std::string place;
+  // Entries of triples and coordinates are kept here until they are sorted;
+  // empty: in memory.
+  std::string spool_dir;
   // Told what is allowed and looks like a slip.
   std::function<void(const std::string& sentence)> note;
   // Asked after every piece of the file; once true, reading ends with CANCELLED

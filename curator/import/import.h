@@ -41,7 +41,7 @@ struct PeopleElsewhere {
   Digest people{};
 };
 
-// Where standard input ends, and how much of it is taken (standard_input.h).
+// The end of standard input, and its limit (standard_input.h).
 struct StandardInputOptions {
   // Its end: rows of data, or the last line, which is none; or nobody knows.
   std::optional<std::uint64_t> expect_rows;
@@ -131,8 +131,9 @@ struct ImportOptions {
   std::function<void(const std::string& sentence)> note;
   StandardInputOptions standard_input;
   // Set by LoadImportSource: where the bytes of `input` or `ratings` are, which
-  // is then a name for sentences alone. Empty: there.
-  std::string place;
+  // is then a name for sentences alone, and where lines wait to be sorted.
+  // Empty: under their names; in memory.
+  std::string place, spool_dir;
 
   // For ImportPart: given the first people as they would be stored, before
   // normalisation and before anything is written.

@@ -209,6 +209,7 @@ class MatrixSource : public ImportSource {
     load.users_count = DeclaredColumns(options);
     load.progress = ReadingOf(progress);
     load.place = options.place;
+    load.spool_dir = options.spool_dir;
     DPNMF_ASSIGN_OR_RETURN(
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
@@ -396,6 +397,7 @@ class RatingsSource : public ImportSource {
     load.drop_unlisted = options.drop_unlisted;
     load.format = options.format;
     load.place = options.place;
+    load.spool_dir = options.spool_dir;
     load.progress = ReadingOf(progress);
     load.interrupted = options.interrupted;
     load.refused = options.refused;
@@ -477,6 +479,7 @@ absl::StatusOr<std::unique_ptr<ImportSource>> LoadStandardInput(
   (options.ratings.empty() ? options.input : options.ratings) =
       "standard input";
   options.place = spool.place();
+  options.spool_dir = options.standard_input.spool_dir;
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<ImportSource> source,
                          LoadFile(options, progress));
   DPNMF_RETURN_IF_ERROR(CheckRowsRead(options, source->rows()));

@@ -65,8 +65,10 @@ struct Limit {
 };
 
 // The disk is shared with the ledger, and the data set needs room, too: without
-// --max-bytes half of what is free.
-absl::StatusOr<Limit> LimitOf(const StandardInputOptions& options) {
+// --max-bytes half of what is free. A line of triples or ratings has 6 bytes or
+// more, and 16 while it waits to be sorted.
+absl::StatusOr<Limit> LimitOf(const StandardInputOptions& options,
+                              bool is_sorted) {
   const Limit declared = {options.max_bytes.value_or(0),
                           "as --max-bytes says; raise it"};
   if (options.spool_dir.empty()) {
@@ -78,18 +80,20 @@ absl::StatusOr<Limit> LimitOf(const StandardInputOptions& options) {
   struct statvfs disk = {};
   if (::statvfs(options.spool_dir.c_str(), &disk) != 0)
     return StorageFailed("look at the disk of", options.spool_dir);
-  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t times = is_sorted ? 4 : 1;
+  const std::uint64_t free =
+      std::uint64_t{disk.f_bavail} * disk.f_frsize / times;
   if (!options.max_bytes.has_value()) {
     return Limit{free / 2,
-                 "half of what is free on the disk of the data directory; "
+                 "half of what has room on the disk of the data directory; "
                  "free space there, or give --max-bytes"};
   }
   if (declared.bytes <= free) return declared;
   return Refusal(
       absl::StatusCode::kUnavailable, "storage-failed",
-      absl::StrCat("The disk of `", options.spool_dir, "` has ", free,
-                   " bytes free, less than --max-bytes: free space on it, or "
-                   "lower --max-bytes."));
+      absl::StrCat("The disk of `", options.spool_dir, "` has room for ", free,
+                   " bytes of standard input, less than --max-bytes: free "
+                   "space on it, or lower --max-bytes."));
 }
 
 // Waits for bytes and reads them; 0 at the end.
@@ -190,7 +194,9 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
   }
   if (!how.spool_dir.empty())
     DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(how.spool_dir));
-  DPNMF_ASSIGN_OR_RETURN(const Limit limit, LimitOf(how));
+  DPNMF_ASSIGN_OR_RETURN(
+      const Limit limit,
+      LimitOf(how, !options.format->has_fields || !options.ratings.empty()));
   DPNMF_ASSIGN_OR_RETURN(
       GrowingFile spool,
       how.spool_dir.empty()

@@ -48,7 +48,7 @@ struct RatingsOptions {
   // "csv", "tsv" or "text": the file has its separators ("input-malformed");
   // null or another: any.
   MatrixFormat format = nullptr;
-  std::string place;  // as in LoadOptions
+  std::string place, spool_dir;  // as in LoadOptions
   LoadProgress progress;
   std::function<bool()> interrupted;
   // Told how the lines were understood.
@@ -82,8 +82,8 @@ struct LoadedRatings {
 // Lines of user, item, rating and perhaps a time
 // (common/tables/triple_lines.h). The first line is a header if the name of its
 // third field suggests ratings. Users are any words. Several lines of one user
-// and item: the last one counts. Takes 20 bytes of memory a line, 36 with
-// times.
+// and item: the last one counts. Takes 20 bytes of memory a line, 8 of them
+// with spool_dir; 16 more with times.
 //
 // Errors as LoadMatrix (common/tables/load.h), here "input-ragged",
 // "input-malformed", "input-not-a-number", "input-not-finite",

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -172,6 +174,65 @@ TEST_F(StandardInput, LongerThanAPieceIsWhole) {
             kExitOk)
       << err_;
   EXPECT_EQ(Files("a")["v/values.npy"], Files("b")["v/values.npy"]);
+}
+
+// More lines than wait in memory to be sorted; a fingerprint is that of the
+// entries, however they are stored.
+TEST_F(StandardInput, OfManyTriplesIsSorted) {
+  constexpr int kPeople = 700, kItems = 100;
+  const auto count = [](int n, int d) { return (n * 31 + d * 17) % 10; };
+  std::string table, triples, items;
+  for (int n = 0; n < kPeople; ++n)
+    for (int d = 0; d < kItems; ++d)
+      absl::StrAppend(&table, count(n, d), d + 1 < kItems ? "," : "\n");
+  for (int d = kItems - 1; d >= 0; --d) {
+    for (int n = 0; n < kPeople; ++n)
+      absl::StrAppend(&triples, "p", n, ",i", d, ",", count(n, d), "\n");
+  }
+  for (int d = 0; d < kItems; ++d) absl::StrAppend(&items, "i", d, "\n");
+  scratch_.Write("table.csv", table);
+  scratch_.Write("triples.csv", triples);
+  scratch_.Write("items.txt", items);
+  ASSERT_EQ(Run(Into("a", "--input table.csv --users rows")), kExitOk) << err_;
+  fs::create_directories(scratch_.path() + "/b");
+  fs::copy_file(scratch_.path() + "/a/fingerprint.key",
+                scratch_.path() + "/b/fingerprint.key");
+  const std::string flags =
+      "--format-in triples --features items.txt --users-count 700 --input ";
+  const auto fingerprint = [&](const char* data_dir) {
+    return nlohmann::json::parse(
+        Files(data_dir)["v/dataset.json"])["fingerprint"];
+  };
+  ASSERT_EQ(Pipe(triples, Into("b", flags + "- --expect-rows 70000")), kExitOk)
+      << err_;
+  EXPECT_EQ(fingerprint("a"), fingerprint("b"));
+  const std::string data = Files("b")["v/data.npy"];
+  fs::remove_all(scratch_.path() + "/b/datasets");
+  fs::remove_all(scratch_.path() + "/b/ledger");
+  fs::remove_all(scratch_.path() + "/b.anchor");
+  ASSERT_EQ(Run(Into("b", flags + "triples.csv")), kExitOk) << err_;
+  EXPECT_EQ(Files("b")["v/data.npy"], data);
+  // Lines are found again.
+  EXPECT_EQ(
+      Pipe(triples + "p1,i99,5\n", Into("z", flags + "- --expect-rows 1")),
+      kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("`standard input`, line 70001, column 1: this "
+                              "entry is also in line 2"));
+  ExpectRefused("input-duplicate");
+  // So are ratings: the last one of an item counts.
+  const std::string ratings =
+      "--ratings - --format-in csv --items items.txt --rating-range 0,9 "
+      "--users-count 700 --expect-rows 70002";
+  ASSERT_EQ(Pipe(triples + "p699,i0,1\np699,i0,2.5\n", Into("y", ratings)),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(err_, HasSubstr("the same person and item: 2."));
+  std::int32_t last[100];
+  const std::string units = Files("y")["v/ratings.npy"];
+  std::memcpy(last, units.data() + units.size() - sizeof last, sizeof last);
+  EXPECT_EQ(last[0], 25000);
+  for (int d = 1; d < kItems; ++d)
+    EXPECT_EQ(last[d], 10000 * count(kPeople - 1, d)) << d;
 }
 
 TEST_F(StandardInput, IsCheckedByADryRunThatWritesNothing) {
