@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -18,17 +19,19 @@
 namespace dpnmf::curator {
 namespace {
 
-// Open files of this process without a name that were made below the directory.
+// Files without a name that were made below the directory and that this process
+// has open, perhaps twice.
 std::size_t UnnamedFilesBelow(const std::string& directory) {
-  std::size_t count = 0;
+  std::set<std::string> files;
   std::error_code none;
   for (const auto& entry :
        std::filesystem::directory_iterator("/proc/self/fd", none)) {
     const std::string name =
         std::filesystem::read_symlink(entry.path(), none).string();
-    if (name.starts_with(directory) && name.ends_with("(deleted)")) ++count;
+    if (name.starts_with(directory) && name.ends_with("(deleted)"))
+      files.insert(name);
   }
-  return count;
+  return files.size();
 }
 
 // Imports the file as standard input; returns the most files without a name
