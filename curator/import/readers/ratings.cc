@@ -21,7 +21,6 @@
 #include "common/base/view.h"
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
-#include "common/files/record_log.h"
 #include "common/tables/assemble.h"
 #include "common/tables/formats.h"
 #include "common/tables/names/header_words.h"
