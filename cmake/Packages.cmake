@@ -10,9 +10,15 @@ find_program(DPNMF_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 # Installing builds nothing: cpack would build all tests.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
+set(DPNMF_MAINTAINER "The dpnmf authors <packages@dpnmf.example>" CACHE STRING "Who answers for the Debian packages")
+set(DPNMF_LICENCE_TEXT /usr/share/common-licenses/Apache-2.0)  # of base-files
+
 add_custom_target(package_files ALL)
 set(CPACK_COMPONENTS_ALL)
+# The licence of uPlot as a paragraph of a Debian copyright file.
 file(READ ${CMAKE_SOURCE_DIR}/common/plot/uplot/LICENSE UPLOT)
+string(REGEX REPLACE "\n\n" "\n.\n" UPLOT "${UPLOT}")
+string(REGEX REPLACE "\n(.)" "\n \\1" UPLOT " ${UPLOT}")
 configure_file(${packaging}/copyright.in ${made}/copyright @ONLY)
 
 # dpnmf_compressed(FILE FROM): FILE.gz, the same bytes for the same content.
@@ -46,8 +52,8 @@ macro(dpnmf_package package component description depends)
   add_custom_target(package_files_${component} DEPENDS ${pages})
   add_dependencies(package_files package_files_${component})
   set(doc share/doc/${package})
-  install(FILES ${made}/copyright DESTINATION ${doc} COMPONENT ${component})
-  install(FILES ${made}/CHANGELOG.md.gz DESTINATION ${doc} RENAME changelog.gz COMPONENT ${component})
+  install(FILES ${made}/copyright ${DPNMF_LICENCE_TEXT} ${made}/CHANGELOG.md.gz DESTINATION ${doc} COMPONENT ${component})
+  install(FILES ${made}/changelog.gz DESTINATION ${doc} COMPONENT ${component})
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${doc} COMPONENT ${component}
     FILES_MATCHING PATTERN *.md PATTERN *.svg PATTERN *.png)
 endmacro()
@@ -84,11 +90,19 @@ macro(dpnmf_service side description)
     ${control}/conffiles ${control}/postinst ${control}/prerm ${control}/postrm)
 endmacro()
 
+# Debian's form of a changelog; CHANGELOG.md is beside it.
+file(WRITE ${made}/changelog "dpnmf (${PROJECT_VERSION}) stable; urgency=medium
+
+  * See CHANGELOG.md.
+
+ -- ${DPNMF_MAINTAINER}  Thu, 01 Jan 2026 00:00:00 +0000
+")
+dpnmf_compressed(${made}/changelog)
 add_custom_command(OUTPUT ${made}/CHANGELOG.md
   COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${made}/CHANGELOG.md
   DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
 dpnmf_compressed(${made}/CHANGELOG.md)
-add_custom_target(package_changelog DEPENDS ${made}/CHANGELOG.md.gz)
+add_custom_target(package_changelog DEPENDS ${made}/CHANGELOG.md.gz ${made}/changelog.gz)
 add_dependencies(package_files package_changelog)
 
 set(processor)
@@ -148,7 +162,6 @@ else()
   message(STATUS "There is no /usr/bin/python3: the package dpnmf will lack the Python package")
 endif()
 
-set(DPNMF_MAINTAINER "dpnmf <root@localhost>" CACHE STRING "Who answers for the Debian packages")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dpnmf)
 set(CPACK_PACKAGE_CONTACT "${DPNMF_MAINTAINER}")

@@ -15,6 +15,7 @@ COPY deploy/install_pinned.sh deploy/runtime.lock /tmp/
 RUN /tmp/install_pinned.sh /tmp/runtime.lock && rm /tmp/install_pinned.sh /tmp/runtime.lock \
  && useradd --system --uid 10002 --no-create-home --shell /usr/sbin/nologin dpnmf \
  && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf
+COPY --from=build /src/LICENSE /usr/share/common-licenses/Apache-2.0 /usr/share/doc/dpnmf/
 COPY --from=build /src/build/bin/dpnmf-analyst /src/build/bin/dpnmf /usr/bin/
 USER 10002:10002
 VOLUME ["/var/lib/dpnmf"]

@@ -13,6 +13,7 @@ COPY deploy/install_pinned.sh deploy/runtime.lock /tmp/
 RUN /tmp/install_pinned.sh /tmp/runtime.lock && rm /tmp/install_pinned.sh /tmp/runtime.lock \
  && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin dpnmf \
  && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf /var/lib/dpnmf-anchor
+COPY --from=build /src/LICENSE /usr/share/common-licenses/Apache-2.0 /usr/share/doc/dpnmf/
 COPY --from=build /src/build/bin/dpnmf-curator /src/build/bin/dpnmf-lab /usr/bin/
 USER 10001:10001
 VOLUME ["/var/lib/dpnmf", "/var/lib/dpnmf-anchor"]

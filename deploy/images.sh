@@ -16,7 +16,7 @@ case "${1:-}" in -h | --help)
   ;;
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
-common=(CMakeLists.txt cmake proto common deploy)
+common=(LICENSE CMakeLists.txt cmake proto common deploy)
 cache=${DPNMF_COMPILER_CACHE:-}
 [ -z "$cache" ] || [ -d "$cache" ] || { echo "DPNMF_COMPILER_CACHE=$cache is no directory: name the one that 'ccache -k cache_dir' prints" >&2; exit 1; }
 work=$(mktemp -d)

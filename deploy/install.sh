@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|docs|postgres|list:
+# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|release|docs|postgres|list:
 # installs missing Debian 12 packages. build: compiler and libraries. test: the same and
 # what the tests need. ci: the same and sanitizers, linters and clang. python: what the
 # Python package needs to be built and used. python-test: build, python and what
 # the tests of that package need. web: the browser of tests/web. ranks: Open MPI, for
 # dpnmf-ranks. proofs: Coq and its libraries, for proofs/check.sh. packages: build and
-# what deploy/packages.sh needs. docs: mkdocs, for deploy/docs.sh. postgres: the server of
-# tests/postgres. list: prints those of build, one a line.
+# what deploy/packages.sh needs. release: what deploy/release.sh and its checks need.
+# docs: mkdocs, for deploy/docs.sh. postgres: the server of tests/postgres. list: prints
+# those of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
@@ -24,6 +25,7 @@ web=(chromium chromium-driver python3-selenium)
 ranks=(openmpi-bin libopenmpi-dev)
 proofs=(coq libcoq-coquelicot libcoq-interval)
 packages=(dpkg-dev file python3)
+release=("${packages[@]}" lintian minisign diffoscope-minimal python3-jsonschema)
 docs=(mkdocs mkdocs-material)
 postgres=(postgresql)
 
@@ -37,10 +39,11 @@ case "${1:-}" in
   web) wanted=("${web[@]}") ;;
   ranks) wanted=("${ranks[@]}") ;;
   proofs) wanted=("${proofs[@]}") ;;
+  release) wanted=("${build[@]}" "${python[@]}" "${release[@]}") ;;
   packages) wanted=("${build[@]}" "${packages[@]}") ;;
   docs) wanted=("${docs[@]}") ;;
   postgres) wanted=("${postgres[@]}") ;;
-  *) sed -n '2,10p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,11p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # deploy/packages.sh [BUILD_DIR]: makes the Debian packages dpnmf-curator,
 # dpnmf-analyst, dpnmf, dpnmf-lab and, where Open MPI is, dpnmf-ranks in
-# BUILD_DIR/packages [build]. Builds in BUILD_DIR what is missing. Needs the packages of 'deploy/install.sh packages'.
+# BUILD_DIR/packages [build], each with its SBOM (SPDX 2.3, NAME.spdx.json). Builds in
+# BUILD_DIR what is missing. The same tree and the same Debian packages give the same
+# bytes: dates in them are SOURCE_DATE_EPOCH, by default that of the commit. Needs the
+# packages of 'deploy/install.sh packages'.
 set -euo pipefail
 case "${1:-}" in -*)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -10,6 +13,7 @@ case "${1:-}" in -*)
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build}
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || stat -c %Y "$top/CMakeLists.txt")}
 DPNMF_TARGET=package_files "$top/deploy/build.sh" "$build"
 build=$(cd "$build" && pwd)
 rm -rf "$build/packages"
@@ -20,4 +24,7 @@ if ! (cd "$build" && umask 022 && cpack -G DEB) >"$log" 2>&1; then
   exit 1
 fi
 rm -rf "$build/packages/_CPack_Packages"
+for package in "$build"/packages/*.deb; do
+  "$top/deploy/sbom.py" "$package" "$build" >"${package%.deb}.spdx.json"
+done
 ls -1 "$build"/packages/*.deb

@@ -13,3 +13,7 @@ class StubsHook(BuildHookInterface):
         import stubs
 
         stubs.make()
+        # The full text, where Debian has it; the notice is at the top of the source tree.
+        text = "/usr/share/common-licenses/Apache-2.0"
+        if os.path.exists(text):
+            build_data["force_include"][text] = "dpnmf/LICENSE.txt"

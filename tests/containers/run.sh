@@ -155,6 +155,16 @@ scenario() {
   expect "the analyst's image has nothing of the curator" \
     docker run --rm --entrypoint /bin/sh dpnmf-analyst -c '! test -e /usr/bin/dpnmf-curator && ! grep -q dpnmf7curator /usr/bin/dpnmf-analyst'
   expect "no image has the sources, the compiler or its cache" no_build_in dpnmf-curator dpnmf-analyst
+  for image in dpnmf-curator dpnmf-analyst; do
+    expect "the licence in $image" docker run --rm --network=none --entrypoint=cmp "$image" \
+      /usr/share/doc/dpnmf/Apache-2.0 /usr/share/common-licenses/Apache-2.0
+    if [ -e build/.ninja_deps ] && /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
+      deploy/image_sbom.sh "$image" build >"$work/sbom.json" || fail "the SBOM of $image"
+      expect "the SBOM of $image" /usr/bin/python3 tests/packages/sbom_check.py "$work/sbom.json"
+    else
+      say "NOT RUN: the SBOM of $image needs the build in build/ and python3-jsonschema"
+    fi
+  done
   expect "dpnmf-lab in the curator's image" \
     docker run --rm --network=none --entrypoint /usr/bin/dpnmf-lab dpnmf-curator --version
   expect "the curator's metrics on its operator's network" page_shows dpnmf-curator-operator curator-metrics 9431 'reading="spent"'

@@ -123,6 +123,9 @@ assert dpnmf.__file__.startswith('$root')")
 }
 expect "the Python package is whole" python_alone
 
+# shellcheck source=tests/packages/release.sh
+. "$here/release.sh"
+
 # ---- In a bare container
 
 context=$work/context
