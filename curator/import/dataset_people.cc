@@ -17,7 +17,6 @@
 #include "curator/data/description.h"
 #include "curator/import/import_source.h"
 #include "curator/import/import_steps.h"
-#include "curator/import/standard_input.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -186,8 +185,6 @@ absl::StatusOr<PeopleToRecord> RecognisePeople(ImportOptions options,
                                 options.name, " from a backup."));
   }
   TakeFlags(stored.description, &options);
-  // The fingerprint tells whether all of standard input came.
-  options.standard_input.accept_unverified_end = ReadsStandardInput(options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
                          LoadImportSource(options, progress));

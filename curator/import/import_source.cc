@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/files/entry.h"
+#include "common/files/input_file.h"
 #include "common/files/npy.h"
 #include "common/tables/load.h"
 #include "common/tables/separator.h"
@@ -474,6 +475,13 @@ absl::StatusOr<std::unique_ptr<ImportSource>> LoadFile(
 // The spool is gone at the end: the data are in memory.
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadStandardInput(
     ImportOptions options, const ImportProgress& progress) {
+  // Other files are looked at before the rows come, which may take hours.
+  for (const std::string& file :
+       {options.items_file, options.item_features_file, options.features_file,
+        options.feature_weights_file})
+    if (!file.empty()) DPNMF_RETURN_IF_ERROR(InputFile::Open(file).status());
+  if (!options.features_file.empty())
+    DPNMF_RETURN_IF_ERROR(LoadIds(options.features_file).status());
   DPNMF_ASSIGN_OR_RETURN(const GrowingFile spool,
                          SpoolStandardInput(options, progress));
   (options.ratings.empty() ? options.input : options.ratings) =

@@ -1,5 +1,6 @@
 #include "curator/import/standard_input.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -7,6 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,8 +18,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/machine_memory.h"
 #include "common/base/utf8.h"
 #include "common/files/disk_error.h"
+#include "common/files/input_file.h"
 #include "common/tables/formats.h"
 #include "curator/import/import_steps.h"
 
@@ -47,7 +53,8 @@ absl::Status CheckEnd(const StandardInputOptions& end) {
         "end-undeclared",
         "A pipe does not tell that its writer failed: say how the end of "
         "standard input is recognised, by --expect-rows N, the number of rows "
-        "of data, or --closing-line TEXT, or give --accept-unverified-end.");
+        "of data, or --closing-line TEXT; `import` also takes "
+        "--accept-unverified-end.");
   }
   if (end.closing_line.size() > kLongestClosingLine ||
       !IsPlainText(end.closing_line)) {
@@ -69,31 +76,36 @@ struct Limit {
 // more, and 16 while it waits to be sorted.
 absl::StatusOr<Limit> LimitOf(const StandardInputOptions& options,
                               bool is_sorted) {
-  const Limit declared = {options.max_bytes.value_or(0),
-                          "as --max-bytes says; raise it"};
-  if (options.spool_dir.empty()) {
-    if (options.max_bytes.has_value()) return declared;
-    return Limit{kMostInMemory,
-                 "the most that is kept in memory without a data directory; "
-                 "give --max-bytes, or a --data-dir that exists"};
+  const bool in_memory = options.spool_dir.empty();
+  std::uint64_t room = MachineMemory() / 2;
+  if (!in_memory) {
+    struct statvfs disk = {};
+    if (::statvfs(options.spool_dir.c_str(), &disk) != 0)
+      return StorageFailed("look at the disk of", options.spool_dir);
+    room = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   }
-  struct statvfs disk = {};
-  if (::statvfs(options.spool_dir.c_str(), &disk) != 0)
-    return StorageFailed("look at the disk of", options.spool_dir);
-  const std::uint64_t times = is_sorted ? 4 : 1;
-  const std::uint64_t free =
-      std::uint64_t{disk.f_bavail} * disk.f_frsize / times;
+  if (is_sorted) room /= 4;
+  if (!options.max_bytes.has_value() && in_memory) {
+    return Limit{std::min(kMostInMemory, room),
+                 "the most that is kept in memory; give --max-bytes, or a "
+                 "--data-dir where you may write"};
+  }
   if (!options.max_bytes.has_value()) {
-    return Limit{free / 2,
+    return Limit{room / 2,
                  "half of what has room on the disk of the data directory; "
                  "free space there, or give --max-bytes"};
   }
-  if (declared.bytes <= free) return declared;
+  if (*options.max_bytes <= room)
+    return Limit{*options.max_bytes, "as --max-bytes says; raise it"};
   return Refusal(
       absl::StatusCode::kUnavailable, "storage-failed",
-      absl::StrCat("The disk of `", options.spool_dir, "` has room for ", free,
-                   " bytes of standard input, less than --max-bytes: free "
-                   "space on it, or lower --max-bytes."));
+      absl::StrCat(
+          in_memory ? "Memory"
+                    : absl::StrCat("The disk of `", options.spool_dir, "`"),
+          " has room for ", room,
+          " bytes of standard input, less than --max-bytes: lower it, or ",
+          in_memory ? "give a --data-dir where you may write."
+                    : "free space on the disk."));
 }
 
 // Waits for bytes and reads them; 0 at the end.
@@ -118,16 +130,56 @@ absl::StatusOr<std::size_t> ReadPiece(const ImportOptions& options,
 }
 
 // Removes the closing line from the end of the input, or of its last bytes.
+// Without its own end it may be the beginning of another line.
 bool RemoveClosingLine(std::string_view line, std::string* input) {
   std::string_view rest = *input;
   if (rest.ends_with('\n')) rest.remove_suffix(1);
   if (rest.ends_with('\r')) rest.remove_suffix(1);
-  if (!rest.ends_with(line)) return false;
+  if (rest.size() == input->size() || !rest.ends_with(line)) return false;
   rest.remove_suffix(line.size());
   if (!rest.empty() && !rest.ends_with('\n') && !rest.ends_with('\r'))
     return false;
   input->resize(rest.size());
   return true;
+}
+
+absl::Status ClosingLineMissing(std::string_view beginning) {
+  const bool is_gzip = beginning == "\x1F\x8B";
+  if (is_gzip || beginning == "\xFF\xFE" || beginning == "\xFE\xFF") {
+    return RefusedInput(
+        "closing-line-missing",
+        absl::StrCat("Standard input is ",
+                     is_gzip ? "compressed (gzip)" : "in UTF-16",
+                     ", and a closing line is found in plain UTF-8 alone: "
+                     "write that, or give --expect-rows instead."));
+  }
+  return RefusedInput(
+      "closing-line-missing",
+      "Standard input does not end with the line that "
+      "--closing-line declares, so it may have been cut: see why "
+      "its writer failed, and import again.");
+}
+
+// Refuses a last line without an end: its last number may have lost digits,
+// which the number of rows does not show. Reads the text as it is decoded.
+absl::Status CheckLastLine(const ImportOptions& options,
+                           const std::string& place) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open("standard input", {}, options.interrupted, std::nullopt,
+                      place));
+  std::vector<std::byte> piece(kPiece);
+  char last = '\n';
+  while (true) {
+    DPNMF_ASSIGN_OR_RETURN(const std::size_t count, input->Read(piece));
+    if (count == 0) break;
+    last = static_cast<char>(piece[count - 1]);
+  }
+  if (last == '\n' || last == '\r') return absl::OkStatus();
+  return RefusedInput(
+      "rows-mismatch",
+      "The last line of standard input has no line end, so it may have been "
+      "cut: see whether its writer failed, or let it end each line.");
 }
 
 }  // namespace
@@ -179,6 +231,7 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
   // The number of a closed one may be that of a library's own file.
   struct stat about = {};
   if (::fstat(STDIN_FILENO, &about) != 0 ||
+      (::fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY ||
       !(S_ISFIFO(about.st_mode) || S_ISREG(about.st_mode) ||
         S_ISSOCK(about.st_mode) || S_ISCHR(about.st_mode))) {
     return RefusedInput(
@@ -192,8 +245,6 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
         "Standard input is a terminal: let a program write the rows "
         "into it, or name a file.");
   }
-  if (!how.spool_dir.empty())
-    DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(how.spool_dir));
   DPNMF_ASSIGN_OR_RETURN(
       const Limit limit,
       LimitOf(how, !options.format->has_fields || !options.ratings.empty()));
@@ -206,7 +257,7 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
   const std::size_t held_back =
       how.closing_line.empty() ? 0 : how.closing_line.size() + 3;
   std::vector<char> piece(kPiece);
-  std::string rest;
+  std::string beginning, rest;
   for (std::uint64_t size = 0;;) {
     DPNMF_ASSIGN_OR_RETURN(const std::size_t count, ReadPiece(options, &piece));
     if (count == 0) break;
@@ -217,6 +268,7 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
           absl::StrCat("Standard input has more than ", limit.bytes, " bytes, ",
                        limit.reason, "."));
     }
+    beginning.append(piece.data(), std::min(count, 2 - beginning.size()));
     rest.append(piece.data(), count);
     const std::size_t ready = rest.size() - std::min(rest.size(), held_back);
     DPNMF_RETURN_IF_ERROR(
@@ -224,15 +276,11 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
     rest.erase(0, ready);
     if (progress) progress("reading", size, 0);
   }
-  if (!how.closing_line.empty() &&
-      !RemoveClosingLine(how.closing_line, &rest)) {
-    return RefusedInput(
-        "closing-line-missing",
-        "Standard input does not end with the line that "
-        "--closing-line declares, so it may have been cut: see why "
-        "its writer failed, and import again.");
-  }
+  if (!how.closing_line.empty() && !RemoveClosingLine(how.closing_line, &rest))
+    return ClosingLineMissing(beginning);
   DPNMF_RETURN_IF_ERROR(spool.Append(rest));
+  if (how.expect_rows.has_value() && how.closing_line.empty())
+    DPNMF_RETURN_IF_ERROR(CheckLastLine(options, spool.place()));
   return spool;
 }
 

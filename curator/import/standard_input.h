@@ -26,10 +26,11 @@ bool ReadsStandardInput(const ImportOptions& options);
 absl::Status CheckStandardInput(const ImportOptions& options);
 
 // Reads standard input to its end, without a closing line that was declared.
+// The directory of the spool must exist.
 // `progress` is told the stage "reading" and the bytes, of 0. INVALID_ARGUMENT
 // "input-unreadable" (a terminal, or it cannot be read), "input-too-large"
-// (max_bytes), "closing-line-missing"; UNAVAILABLE "storage-failed"; CANCELLED
-// "cancelled".
+// (max_bytes), "closing-line-missing", "rows-mismatch" (the last line has no
+// end); UNAVAILABLE "storage-failed"; CANCELLED "cancelled".
 absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
                                                const ImportProgress& progress);
 

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -276,7 +278,8 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
     options.name = "unnamed";
     options.data_dir.clear();  // no name is looked for
   }
-  if (!std::filesystem::is_directory(options.standard_input.spool_dir))
+  // Whoever may read a data directory may try an import into it.
+  if (::access(options.standard_input.spool_dir.c_str(), W_OK) != 0)
     options.standard_input.spool_dir.clear();
   if (options.population.empty()) options.population = "unnamed";
   if (!flags.epsilon.has_value()) options.epsilon = 1;
@@ -287,6 +290,8 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
     options.partitions.names = {options.partition};
   options.note = PrintNote;
   options.refused = PrintRefusal;
+  InterruptGently();
+  options.interrupted = Interrupted;
   StageTimes times;
   const auto import =
       DatasetImport::Load(std::move(options), ShowProgress(&times));

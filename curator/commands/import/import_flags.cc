@@ -1,9 +1,11 @@
 #include "curator/commands/import/import_flags.h"
 
 #include <cstddef>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,17 @@ absl::StatusOr<EntryRange> ParseEntryRange(const std::string& text,
                  "too.");
 }
 
+// The directory of the data sets or, before there is one, the nearest above it,
+// on whose disk it will be: a refused import makes no directory.
+std::string SpoolOf(const std::string& data_dir) {
+  std::error_code none;
+  auto directory = std::filesystem::absolute(data_dir, none) / "datasets";
+  while (!std::filesystem::exists(directory, none) &&
+         directory.has_relative_path())
+    directory = directory.parent_path();
+  return directory;
+}
+
 }  // namespace
 
 absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
@@ -76,7 +89,7 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
                            ParseEntryRange(flags.range, flags.integers));
   }
   if (!options.data_dir.empty())
-    options.standard_input.spool_dir = options.data_dir + "/datasets";
+    options.standard_input.spool_dir = SpoolOf(options.data_dir);
   return options;
 }
 

@@ -73,10 +73,8 @@ class StandardInput : public Terminal {
   void ExpectRefused(const std::string& code) const {
     EXPECT_THAT(err_, HasSubstr("[" + code + "]"));
     EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
-    std::map<std::string, std::string> left = Files("z");
-    left.erase(".lock");
-    EXPECT_THAT(left, IsEmpty()) << code;
     EXPECT_FALSE(Exists("z/ledger/ledger.sqlite")) << code;
+    EXPECT_FALSE(Exists("z/datasets")) << code;
   }
 };
 
@@ -159,6 +157,23 @@ TEST_F(StandardInput, IsReadAsAFileWouldBe) {
                  Into("x", absl::StrCat(kMatrix, " --expect-rows 3"))),
             kExitUsage);
   EXPECT_THAT(err_, HasSubstr("`standard input`, line 3, column 2"));
+}
+
+TEST_F(StandardInput, OfPartsIsJoined) {
+  fs::create_directories(scratch_.path() + "/z");
+  scratch_.Write("z/fingerprint.key", std::string(32, 'k'));
+  const std::string part =
+      Into("z", "--input - --format-in csv --users rows --shard-of ");
+  EXPECT_EQ(Pipe("1,2\n0,3\n", part + "1-2/3 --expect-rows 3"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[rows-mismatch]"));
+  EXPECT_EQ(Pipe("1,2\n0,3\n", part + "1-2/3 --expect-rows 2"), kExitOk)
+      << err_;
+  EXPECT_EQ(Pipe("5,1\nEND\n", part + "3-3/3 --closing-line END"), kExitOk)
+      << err_;
+  ASSERT_EQ(Run("join-parts --name v --data-dir z"), kExitOk) << err_;
+  const std::string json = Files("z")["v/dataset.json"];
+  EXPECT_THAT(json, HasSubstr("\"users\": 3"));
+  EXPECT_THAT(json, Not(HasSubstr("unverified")));
 }
 
 TEST_F(StandardInput, LongerThanAPieceIsWhole) {
@@ -271,10 +286,15 @@ TEST_F(StandardInput, ThatMayBeCutIsRefused) {
        "closing-line-missing"},
       {std::string(kRows) + "xEND", "--closing-line END",
        "closing-line-missing"},
-      {std::string(kRows) + "END", "--closing-line END --expect-rows 6",
+      {std::string(kRows) + "END\n", "--closing-line END --expect-rows 6",
        "rows-mismatch"},
       {"", "--closing-line END", "closing-line-missing"},
-      {"END", "--closing-line END", "input-empty"},
+      {"END\n", "--closing-line END", "input-empty"},
+      // The beginning of a row that was cut.
+      {std::string(kRows) + "END", "--closing-line END",
+       "closing-line-missing"},
+      // So many rows, and half a number.
+      {std::string(kRows) + "fay,0,1", "--expect-rows 6", "rows-mismatch"},
       {kRows, "--closing-line 'a\tb'", "closing-line-malformed"},
       {kRows, "--expect-rows 5 --accept-unverified-end", "flag-unused"}};
   for (const auto& one : cases) {
@@ -317,8 +337,9 @@ TEST_F(StandardInput, WithAnEndThatNobodyKnowsIsRecorded) {
   EXPECT_EQ(err_, "");
   EXPECT_THAT(Files("y")["v/dataset.json"], Not(HasSubstr("unverified")));
   // The people of a data set are recognised by their fingerprint.
-  const std::string people =
-      "people --name v --data-dir y " + std::string(kMatrix) + " --id-column 1";
+  const std::string people = "people --name v --data-dir y " +
+                             std::string(kMatrix) +
+                             " --id-column 1 --expect-rows 5";
   EXPECT_EQ(Pipe(kRows, people), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("5 ids"));
   std::string other = kRows;
@@ -327,6 +348,81 @@ TEST_F(StandardInput, WithAnEndThatNobodyKnowsIsRecorded) {
   EXPECT_THAT(err_, HasSubstr("[people-differ]"));
   EXPECT_NE(Pipe(std::string(kRows).substr(0, 40), people), kExitOk);
   EXPECT_THAT(err_, HasSubstr("[users-mismatch]"));
+}
+
+// A person without entries is not in the fingerprint of the data.
+TEST_F(StandardInput, OfPeopleHasADeclaredEnd) {
+  const std::string flags =
+      "--input - --format-in triples --features items.txt ";
+  ASSERT_EQ(Pipe("kim,tea,2\nlee,rye,0\n",
+                 Into("y", flags + "--users-count 3 --expect-rows 2")),
+            kExitOk)
+      << err_;
+  const std::string people = "people --name v --data-dir y " + flags;
+  EXPECT_EQ(Pipe("kim,tea,2\n", people), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[end-undeclared]"));
+  EXPECT_EQ(Pipe("kim,tea,2\n", people + "--expect-rows 2"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[rows-mismatch]"));
+  EXPECT_EQ(Pipe("kim,tea,2\nEN", people + "--closing-line END"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[closing-line-missing]"));
+  EXPECT_EQ(Pipe("kim,tea,2\n", people + "--expect-rows 1 --max-bytes 9"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[input-too-large]"));
+  EXPECT_EQ(Pipe("kim,tea,2\nlee,rye,0\nEND\n", people + "--closing-line END"),
+            kExitOk)
+      << err_;
+}
+
+// The last line of the text, not of the bytes that carry it.
+TEST_F(StandardInput, OfAnotherEncodingIsCutAsItsText) {
+  const std::string cut = std::string(kRows) + "fay,0,1";
+  const auto utf16 = [](const std::string& text) {
+    std::string bytes = "\xFF\xFE";
+    for (const char c : text) (bytes += c) += '\0';
+    return bytes;
+  };
+  scratch_.WriteGzip("cut.gz", cut);
+  const std::string gzip = ReadAll(scratch_.path() + "/cut.gz");
+  const std::string import = Into("z", kMatrix);
+  for (const std::string& bytes : {gzip, utf16(cut)}) {
+    EXPECT_EQ(Pipe(bytes, import + " --expect-rows 6"), kExitUsage);
+    ExpectRefused("rows-mismatch");
+    EXPECT_THAT(err_, HasSubstr("has no line end"));
+  }
+  EXPECT_EQ(Pipe(gzip, import + " --closing-line END"), kExitUsage);
+  ExpectRefused("closing-line-missing");
+  EXPECT_THAT(err_, HasSubstr("is compressed (gzip)"));
+  EXPECT_EQ(
+      Pipe(utf16(std::string(kRows) + "END\n"), import + " --closing-line END"),
+      kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("is in UTF-16"));
+}
+
+// ---- What is there besides
+
+// The writer goes on until its pipe breaks; nobody waits for it.
+TEST_F(StandardInput, IsNotReadBeforeTheOtherFiles) {
+  scratch_.Write("twice.txt", "tea\ntea\n");
+  const std::string triples = "--input - --format-in triples --users-count 3 ";
+  const std::string ratings =
+      "--ratings - --format-in csv --rating-range 0,5 --users-count 3 ";
+  for (const std::string& flags :
+       {triples + "--features none.txt", triples + "--features twice.txt",
+        triples + "--features items.txt --feature-weights none.txt",
+        ratings + "--items none.txt",
+        ratings + "--items items.txt --item-features none.txt"}) {
+    // An input that never ends.
+    EXPECT_NE(std::system(("cd '" + scratch_.path() +
+                           "' && yes kim,tea,2 | '" DPNMF_PROGRAM "' " +
+                           Into("z", flags) +
+                           " --expect-rows 1 --max-bytes 1000000 >out 2>err")
+                              .c_str()),
+              0)
+        << flags;
+    err_ = ReadAll(scratch_.path() + "/err");
+    ExpectRefused(flags.find("twice") != flags.npos ? "input-duplicate"
+                                                    : "input-not-found");
+  }
 }
 
 // ---- Flags
@@ -382,6 +478,52 @@ TEST_F(StandardInput, HasALimit) {
       << err_;
 }
 
+TEST_F(StandardInput, ThatFillsTheDiskIsRefused) {
+  std::string rows;
+  while (rows.size() < 300'000) rows += "1,2\n";
+  scratch_.Write("long.csv", rows);
+  const std::string command =
+      "cd '" + scratch_.path() +
+      "' && trap '' XFSZ && ulimit -f 256 && cat long.csv | '" DPNMF_PROGRAM
+      "' " +
+      Into("z",
+           "--input - --format-in csv --users rows --expect-rows 75000 "
+           ">out 2>err");
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), kExitUnreachable);
+  err_ = ReadAll(scratch_.path() + "/err");
+  ExpectRefused("storage-failed");
+}
+
+TEST_F(StandardInput, OfADryRunWaitsWhereTheUserMayWrite) {
+  fs::create_directories(scratch_.path() + "/shut");
+  fs::permissions(scratch_.path() + "/shut", fs::perms(0500));
+  const std::string flags = absl::StrCat(kMatrix, " --expect-rows 5 ");
+  constexpr char kMost[] = "--max-bytes 4000000000000000000";
+  EXPECT_EQ(
+      Pipe(kRows, absl::StrCat("import --dry-run --data-dir z ", flags, kMost)),
+      kExitUnreachable);
+  EXPECT_THAT(err_, HasSubstr("The disk of `"));
+  // Root, too, may not write there without this capability.
+  const std::string program = absl::StrCat(
+      geteuid() == 0 ? "setpriv --bounding-set=-dac_override " : "",
+      "'" DPNMF_PROGRAM "' import --data-dir shut ");
+  const auto run = [&](const std::string& more) {
+    const int status =
+        std::system(("cd '" + scratch_.path() + "' && " + program + flags +
+                     more + " <rows.csv >out 2>err")
+                        .c_str());
+    err_ = ReadAll(scratch_.path() + "/err");
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(run("--dry-run"), kExitOk) << err_;
+  EXPECT_EQ(run(absl::StrCat("--dry-run ", kMost)), kExitUnreachable);
+  EXPECT_THAT(err_, HasSubstr("Memory has room for "));
+  EXPECT_NE(run("--name v --population people --epsilon 1 --delta 1e-6"),
+            kExitOk);
+  EXPECT_THAT(err_, HasSubstr("[storage-failed]"));
+  EXPECT_FALSE(Exists("z"));
+}
+
 TEST_F(StandardInput, ThatIsATerminalIsRefused) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   ASSERT_GE(terminal, 0);
@@ -391,9 +533,11 @@ TEST_F(StandardInput, ThatIsATerminalIsRefused) {
                                        ptsname(terminal)))),
             kExitUsage);
   ExpectRefused("input-unreadable");
+  EXPECT_THAT(err_, HasSubstr("is a terminal"));
   EXPECT_EQ(Run(Into("z", absl::StrCat(kMatrix, " --expect-rows 5 <&-"))),
             kExitUsage);
   ExpectRefused("input-unreadable");
+  EXPECT_THAT(err_, HasSubstr("is closed"));
   close(terminal);
 }
 
@@ -454,30 +598,32 @@ class WaitingImport {
   int input_ = -1;
 };
 
+// First there is no data directory: the rows wait above it.
 TEST_F(StandardInput, LeavesNothingWhenTheProcessIsStopped) {
-  for (const int signal : {SIGTERM, SIGINT, SIGKILL}) {
+  const std::string above = fs::canonical(scratch_.path()).string();
+  for (const int signal : {SIGTERM, SIGINT, SIGKILL, SIGTERM}) {
+    const std::string directory =
+        above + (Exists("z/datasets") ? "/z/datasets" : "");
     const WaitingImport import(
         scratch_.path(), Into("z", absl::StrCat(kMatrix, " --expect-rows 5")));
-    const std::string directory =
-        fs::canonical(scratch_.path()).string() + "/z/datasets";
-    const std::string spool = import.Spool(directory + "/");
+    const std::string spool = import.Spool(directory + "/#");
     ASSERT_NE(spool, "") << ReadAll(scratch_.path() + "/err");
     struct stat facts = {};
     ASSERT_EQ(stat(spool.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777, 0600u);
     EXPECT_EQ(facts.st_nlink, 0u);  // nothing to remove, whatever happens
-    ASSERT_EQ(stat(directory.c_str(), &facts), 0);
-    EXPECT_EQ(facts.st_mode & 0777, 0700u);
     const int status = import.StatusAfter(signal);
     if (signal == SIGKILL) {
       EXPECT_TRUE(WIFSIGNALED(status));
     } else {
       EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
-      err_ = ReadAll(scratch_.path() + "/err");
-      ExpectRefused("interrupted");
+      EXPECT_THAT(ReadAll(scratch_.path() + "/err"),
+                  HasSubstr("[interrupted]"));
     }
     EXPECT_THAT(Files("z"), IsEmpty()) << signal;
+    if (signal == SIGKILL) fs::create_directories(above + "/z/datasets");
   }
+  fs::remove_all(above + "/z");
   EXPECT_EQ(Pipe(kRows, Into("z", absl::StrCat(kMatrix, " --expect-rows 5"))),
             kExitOk)
       << err_;

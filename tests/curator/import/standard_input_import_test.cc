@@ -44,6 +44,7 @@ std::size_t MostFilesOf(const std::string& file, const Scratch& scratch,
   close(input);
   const std::string spool =
       std::filesystem::canonical(scratch.path()).string() + "/spool";
+  std::filesystem::create_directories(spool);
   options.standard_input.spool_dir = spool;
   std::size_t most = 0;
   options.interrupted = [&] {
