@@ -305,6 +305,14 @@ absl::StatusOr<GrowingFile> GrowingFile::InMemory() {
   return file;
 }
 
+absl::StatusOr<GrowingFile> GrowingFile::Spool(const std::string& directory) {
+  if (directory.empty()) return InMemory();
+  DPNMF_ASSIGN_OR_RETURN(GrowingFile file, Create(directory + "/.import-rows"));
+  if (std::exchange(file.named_, false))
+    DPNMF_SYSTEM(unlink)(file.staged_.c_str());
+  return file;
+}
+
 absl::Status GrowingFile::Read(std::uint64_t offset,
                                std::span<std::byte> bytes) const {
   while (!bytes.empty()) {

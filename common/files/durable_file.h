@@ -129,6 +129,9 @@ class GrowingFile {
   static absl::StatusOr<GrowingFile> Create(const std::string& path);
   // In memory, and never published.
   static absl::StatusOr<GrowingFile> InMemory();
+  // In the directory (empty: in memory), and never published: on every file
+  // system it loses its name as soon as it is open.
+  static absl::StatusOr<GrowingFile> Spool(const std::string& directory);
   ~GrowingFile();
   GrowingFile(GrowingFile&& other) noexcept;
   GrowingFile& operator=(GrowingFile&&) = delete;

@@ -14,7 +14,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/files/durable_file.h"
 #include "common/files/entry.h"
@@ -68,11 +67,7 @@ class RecordLog {
 
   absl::Status Write() {
     if (!file_.has_value()) {
-      DPNMF_ASSIGN_OR_RETURN(
-          GrowingFile file,
-          directory_.empty()
-              ? GrowingFile::InMemory()
-              : GrowingFile::Create(absl::StrCat(directory_, "/.import-log")));
+      DPNMF_ASSIGN_OR_RETURN(GrowingFile file, GrowingFile::Spool(directory_));
       file_.emplace(std::move(file));
     }
     DPNMF_RETURN_IF_ERROR(file_->Append(

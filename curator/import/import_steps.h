@@ -12,8 +12,6 @@ namespace dpnmf::curator {
 // Directories that are not yet published; a name of a data set or a part does
 // not begin so.
 inline constexpr char kDraftPrefix[] = ".import-";
-// Standard input that is being read, where a file system has no unnamed files.
-inline constexpr char kSpoolName[] = ".import-stdin";
 // The lock of imports, in the directory of the data sets.
 inline constexpr char kImportLock[] = ".lock";
 

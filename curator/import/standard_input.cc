@@ -23,7 +23,6 @@
 #include "common/files/disk_error.h"
 #include "common/files/input_file.h"
 #include "common/tables/formats.h"
-#include "curator/import/import_steps.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -248,11 +247,7 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
   DPNMF_ASSIGN_OR_RETURN(
       const Limit limit,
       LimitOf(how, !options.format->has_fields || !options.ratings.empty()));
-  DPNMF_ASSIGN_OR_RETURN(
-      GrowingFile spool,
-      how.spool_dir.empty()
-          ? GrowingFile::InMemory()
-          : GrowingFile::Create(absl::StrCat(how.spool_dir, "/", kSpoolName)));
+  DPNMF_ASSIGN_OR_RETURN(GrowingFile spool, GrowingFile::Spool(how.spool_dir));
   // The closing line with its ends, and the end before it.
   const std::size_t held_back =
       how.closing_line.empty() ? 0 : how.closing_line.size() + 3;

@@ -41,12 +41,14 @@ cd "$work/here" || exit 1
     as_postgres $server/pg_ctl -D "$work/server/data" -w -l "$work/server/log" start \
       -o "-c listen_addresses='' -c unix_socket_directories='$work/server' -c fsync=off -c max_wal_senders=0 -c wal_level=minimal"
 } >"$work/out" 2>&1 || { tail -n 20 "$work/out"; echo "0 passed, 1 failed"; exit 1; }
-export PGHOST=$work/server PGUSER=postgres PGDATABASE=postgres DPNMF_CURATOR_DATA_DIR=$work/data
-psql -q -v ON_ERROR_STOP=1 >"$work/out" 2>&1 <<'SQL' || { cat "$work/out"; echo "0 passed, 1 failed"; exit 1; }
+# A file of habits that would spoil every recipe.
+printf '\\pset null NULL\n\\set ON_ERROR_STOP off\n\\timing on\n' >"$work/psqlrc"
+export PSQLRC=$work/psqlrc PGHOST=$work/server PGUSER=postgres PGDATABASE=postgres DPNMF_CURATOR_DATA_DIR=$work/data
+psql -Xq -v ON_ERROR_STOP=1 >"$work/out" 2>&1 <<'SQL' || { cat "$work/out"; echo "0 passed, 1 failed"; exit 1; }
 create table visits as select 'p' || i as patient, i % 7 + 1 as beds, nullif(i % 5, 0) as days
   from generate_series(1, 25000) i;
-create table codes as select 'C' || i as code from generate_series(1, 40) i;
-create table bills as select 'p' || i % 300 as patient, 'C' || i * i % 40 + 1 as code, i % 3 + 1 as n
+create table codes as select 'C,' || i as code from generate_series(1, 40) i;
+create table bills as select 'p' || i % 300 as patient, 'C,' || i * i % 40 + 1 as code, i % 3 + 1 as n
   from generate_series(1, 30000) i;
 create table items as select 'film ' || i as item from generate_series(1, 60) i;
 create table ratings as select 'r' || i % 200 as person, 'film ' || i % 59 + 1 as item,
@@ -70,6 +72,8 @@ check "... gives its people and features" is 'stored visits' '2 25000 '
 check "... and NULL is what the query says" says 'person 5: 6 0 (sum 6)'
 check "a row for each person and code" eval 'bash -c "$(recipe 2)" >"$work/out" 2>&1'
 check "... gives the declared ones" is 'stored bills' '40 300 '
+bash -c "$(recipe 2 | sed 's/from codes/from gone/')" >"$work/out" 2>&1
+check "without its list nothing is imported" eval 'says "\"gone\" does not exist" && ! says dpnmf-curator'
 check "ratings" eval 'bash -c "$(recipe 3)" >"$work/out" 2>&1'
 check "... give the declared ones" is 'stored films' '60 200 '
 
@@ -79,7 +83,7 @@ import=(dpnmf-curator import --input - --format-in csv --users rows --id-column 
   --epsilon 2 --delta 1e-6 --name)
 into() { "${import[@]}" "$@" >"$work/out" 2>&1; } # NAME FLAG...
 rows() { # EXPRESSION
-  psql --csv -v FETCH_COUNT=1000 -c "select i as patient, $1 as beds, i % 9 as days
+  psql -X --csv -v FETCH_COUNT=1000 -c "select i as patient, $1 as beds, i % 9 as days
     from generate_series(1, 25000) i" 2>"$work/psql"
 }
 zero='1 + 0 * (1 / (i - 20000))'
@@ -87,15 +91,16 @@ gone='case when i = 20000 then pg_terminate_backend(pg_backend_pid())::int else 
 n=0
 for dies in "$zero" "$gone"; do
   for end in '--closing-line END' '--expect-rows 25000'; do
-    n=$((n + 1))
+    n=$((n + 1)) code=closing-line-missing
+    [ "$end" = '--closing-line END' ] || code=rows-mismatch
     # shellcheck disable=SC2086
-    { rows "$dies" && echo END; } | tee "$work/rows" | into "cut$n" $end
+    { rows "$dies" && { [ $code = rows-mismatch ] || echo END; }; } | tee "$work/rows" | into "cut$n" $end
     check "rows came before: $(tail -n 1 "$work/psql")" [ "$(wc -l <"$work/rows")" -gt 15000 ]
-    check "... and with $end it is refused" eval 'says "[closing-line-missing]" || says "[rows-mismatch]"'
+    check "... and with $end it is refused" says "[$code]"
     check "... and nothing is stored" is "stored cut$n" -
   done
 done
-rows 1 | into whole --expect-rows "$(psql -At -c 'select count(*) from generate_series(1, 25000)')"
+rows 1 | into whole --expect-rows "$(psql -XAt -c 'select count(*) from generate_series(1, 25000)')"
 check "a query that ends is imported" is 'stored whole' '2 25000 '
 rows 'nullif(i % 5, 0)' | into null --expect-rows 25000
 check "NULL is refused" eval 'says "[input-not-a-number]" && is "stored null" -'
@@ -113,10 +118,16 @@ for signal in TERM KILL; do
   check "the rows wait in the data directory" [ "$files" = 1 ]
   kill "-$signal" "$importer"
   wait "$importer" 2>/dev/null
+  ended=$?
   importer=
   exec 9>&-
   rm "$work/pipe"
-  check "SIG$signal: nothing is stored" is 'stored killed' -
+  if [ $signal = TERM ]; then
+    check "SIGTERM is said, and the exit code" eval 'says "[interrupted]" && [ $ended = 130 ]'
+  else
+    check "SIGKILL kills" [ $ended = 137 ]
+  fi
+  check "... nothing is stored" is 'stored killed' -
   check "... and nothing is left" is left ''
 done
 rows 1 | into killed --expect-rows 25000

@@ -398,7 +398,7 @@ TEST_F(StandardInput, OfAnotherEncodingIsCutAsItsText) {
   EXPECT_THAT(err_, HasSubstr("is in UTF-16"));
 }
 
-// ---- What is there besides
+// ---- The other files
 
 // The writer goes on until its pipe breaks; nobody waits for it.
 TEST_F(StandardInput, IsNotReadBeforeTheOtherFiles) {
@@ -566,16 +566,16 @@ class WaitingImport {
   }
   ~WaitingImport() { close(input_); }
 
-  // The file of the process below the directory that has all bytes, once it has
-  // them.
-  std::string Spool(const std::string& below) const {
+  // The file without a name that has all bytes, once it has them.
+  std::string Spool() const {
     while (kill(process_, 0) == 0) {
       const std::string files = absl::StrCat("/proc/", process_, "/fd");
       std::error_code none;
       for (const auto& entry : fs::directory_iterator(files, none)) {
         struct stat facts = {};
         const std::string name = fs::read_symlink(entry.path(), none).string();
-        if (name.find(below) == 0 && stat(entry.path().c_str(), &facts) == 0 &&
+        if (name.ends_with(" (deleted)") &&
+            stat(entry.path().c_str(), &facts) == 0 &&
             facts.st_size == sizeof kRows - 1)
           return entry.path();
       }
@@ -606,8 +606,9 @@ TEST_F(StandardInput, LeavesNothingWhenTheProcessIsStopped) {
         above + (Exists("z/datasets") ? "/z/datasets" : "");
     const WaitingImport import(
         scratch_.path(), Into("z", absl::StrCat(kMatrix, " --expect-rows 5")));
-    const std::string spool = import.Spool(directory + "/#");
+    const std::string spool = import.Spool();
     ASSERT_NE(spool, "") << ReadAll(scratch_.path() + "/err");
+    EXPECT_EQ(fs::read_symlink(spool).parent_path(), directory);
     struct stat facts = {};
     ASSERT_EQ(stat(spool.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777, 0600u);
@@ -624,6 +625,11 @@ TEST_F(StandardInput, LeavesNothingWhenTheProcessIsStopped) {
     if (signal == SIGKILL) fs::create_directories(above + "/z/datasets");
   }
   fs::remove_all(above + "/z");
+  const WaitingImport trial(
+      scratch_.path(), absl::StrCat("import --dry-run --data-dir z ", kMatrix,
+                                    " --expect-rows 5"));
+  ASSERT_NE(trial.Spool(), "");
+  EXPECT_EQ(WEXITSTATUS(trial.StatusAfter(SIGTERM)), kExitInterrupted);
   EXPECT_EQ(Pipe(kRows, Into("z", absl::StrCat(kMatrix, " --expect-rows 5"))),
             kExitOk)
       << err_;
