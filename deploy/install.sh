@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|release|docs|list:
+# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|release|docs|postgres|list:
 # installs missing Debian 12 packages. build: compiler and libraries. test: the same and
 # what the tests need. ci: the same and sanitizers, linters and clang. python: what the
 # Python package needs to be built and used. python-test: build, python and what
 # the tests of that package need. web: the browser of tests/web. ranks: Open MPI, for
 # dpnmf-ranks. proofs: Coq and its libraries, for proofs/check.sh. packages: build and
 # what deploy/packages.sh needs. release: what deploy/release.sh and its checks need.
-# docs: mkdocs, for deploy/docs.sh. list: prints those of build, one a line.
+# docs: mkdocs, for deploy/docs.sh. postgres: the server of tests/postgres. list: prints
+# those of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
@@ -26,6 +27,7 @@ proofs=(coq libcoq-coquelicot libcoq-interval)
 packages=(dpkg-dev file python3)
 release=("${packages[@]}" lintian minisign diffoscope-minimal python3-jsonschema)
 docs=(mkdocs mkdocs-material)
+postgres=(postgresql)
 
 case "${1:-}" in
   list) printf '%s\n' "${build[@]}"; exit 0 ;;
@@ -40,7 +42,8 @@ case "${1:-}" in
   release) wanted=("${build[@]}" "${python[@]}" "${release[@]}") ;;
   packages) wanted=("${build[@]}" "${packages[@]}") ;;
   docs) wanted=("${docs[@]}") ;;
-  *) sed -n '2,10p' "$0" >&2; exit 2 ;;
+  postgres) wanted=("${postgres[@]}") ;;
+  *) sed -n '2,11p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()
@@ -53,6 +56,12 @@ if [ "$(id -u)" != 0 ]; then
   echo "missing packages: ${missing[*]}" >&2
   echo "install them, or run this as root: apt-get install ${missing[*]}" >&2
   exit 1
+fi
+# No cluster of the system's own, and so no server that starts.
+clusters=/etc/postgresql-common/createcluster.conf
+if [ "$1" = postgres ] && [ ! -e $clusters ]; then
+  mkdir -p "${clusters%/*}"
+  echo 'create_main_cluster = false' >$clusters
 fi
 echo "installing: ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive

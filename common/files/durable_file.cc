@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -284,17 +285,49 @@ GrowingFile::GrowingFile(const std::string& path)
 absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
   GrowingFile file(path);
   file.file_ = Descriptor(DPNMF_SYSTEM(open)(
-      ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate));
+      ParentOf(path).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, kPrivate));
   if (!file.file_.ok() && (errno == EOPNOTSUPP || errno == EISDIR)) {
     // Removes a file left by a killed process that had the same number.
     DPNMF_SYSTEM(unlink)(file.staged_.c_str());
     file.file_ = Descriptor(DPNMF_SYSTEM(open)(
         file.staged_.c_str(),
-        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate));
+        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate));
     file.named_ = file.file_.ok();
   }
   if (!file.file_.ok()) return StorageFailed("create", path);
   return file;
+}
+
+absl::StatusOr<GrowingFile> GrowingFile::InMemory() {
+  GrowingFile file("(memory)");
+  file.file_ = Descriptor(::memfd_create("input", MFD_CLOEXEC));
+  if (!file.file_.ok()) return StorageFailed("create", file.path_);
+  return file;
+}
+
+absl::StatusOr<GrowingFile> GrowingFile::Spool(const std::string& directory) {
+  if (directory.empty()) return InMemory();
+  DPNMF_ASSIGN_OR_RETURN(GrowingFile file, Create(directory + "/.import-rows"));
+  if (std::exchange(file.named_, false))
+    DPNMF_SYSTEM(unlink)(file.staged_.c_str());
+  return file;
+}
+
+absl::Status GrowingFile::Read(std::uint64_t offset,
+                               std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = ::pread(file_.get(), bytes.data(), bytes.size(),
+                                static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return StorageFailed("read", path_);
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+std::string GrowingFile::place() const {
+  return absl::StrCat("/proc/self/fd/", file_.get());
 }
 
 GrowingFile::GrowingFile(GrowingFile&& other) noexcept
@@ -313,7 +346,7 @@ absl::Status GrowingFile::Append(std::string_view bytes) {
 
 absl::Status GrowingFile::Publish() {
   DPNMF_RETURN_IF_ERROR(Sync(file_.get(), path_));
-  const std::string file = absl::StrCat("/proc/self/fd/", file_.get());
+  const std::string file = place();
   const auto link_to = [&file](const std::string& to) {
     return DPNMF_SYSTEM(linkat)(AT_FDCWD, file.c_str(), AT_FDCWD, to.c_str(),
                                 AT_SYMLINK_FOLLOW) == 0;

@@ -127,11 +127,20 @@ class StagedFile {
 class GrowingFile {
  public:
   static absl::StatusOr<GrowingFile> Create(const std::string& path);
+  // In memory, and never published.
+  static absl::StatusOr<GrowingFile> InMemory();
+  // In the directory (empty: in memory), and never published: on every file
+  // system it loses its name as soon as it is open.
+  static absl::StatusOr<GrowingFile> Spool(const std::string& directory);
   ~GrowingFile();
   GrowingFile(GrowingFile&& other) noexcept;
   GrowingFile& operator=(GrowingFile&&) = delete;
 
   absl::Status Append(std::string_view bytes);
+  // Bytes that were appended, from `offset` on.
+  absl::Status Read(std::uint64_t offset, std::span<std::byte> bytes) const;
+  // A name under which this process can open the file while it has none.
+  std::string place() const;
   // Syncs it, puts it in the place of what stands at the path, and syncs the
   // directory. Once only.
   absl::Status Publish();

@@ -1,8 +1,6 @@
 #include "common/files/input_file.h"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -14,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
-#include "common/files/durable_file.h"
 #include "common/files/entry.h"
 
 namespace dpnmf {
@@ -230,19 +227,21 @@ InputFile::InputFile(std::string path, LoadProgress progress,
 InputFile::~InputFile() = default;
 
 absl::Status InputFile::Hold(std::string_view content) {
-  held_ = Descriptor(memfd_create("input", MFD_CLOEXEC));
-  if (!held_.ok() || !WriteWhole(held_.get(), content))
+  auto held = GrowingFile::InMemory();
+  if (!held.ok() || !held->Append(content).ok())
     return Unreadable(path_, "there is no memory for the file");
-  place_ = absl::StrCat("/proc/self/fd/", held_.get());
+  place_ = held->place();
+  held_.emplace(*std::move(held));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
     const std::string& path, LoadProgress progress,
-    std::function<bool()> interrupted,
-    std::optional<std::string_view> content) {
+    std::function<bool()> interrupted, std::optional<std::string_view> content,
+    const std::string& place) {
   std::unique_ptr<InputFile> input(
       new InputFile(path, std::move(progress), std::move(interrupted)));
+  if (!place.empty()) input->place_ = place;
   if (content.has_value()) DPNMF_RETURN_IF_ERROR(input->Hold(*content));
   struct stat facts;
   if (stat(input->place_.c_str(), &facts) != 0) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/descriptor.h"
+#include "common/files/durable_file.h"
 #include "common/files/zip_directory.h"
 
 namespace dpnmf {
@@ -26,14 +26,16 @@ using LoadProgress =
 
 class InputFile {
  public:
-  // `content`: the bytes of the file, for callers that have read it; `path` is
-  // then a name for sentences alone. A byte order mark is no part of the bytes.
-  // NOT_FOUND "input-not-found"; INVALID_ARGUMENT "input-unreadable", also for
-  // files that no reader reads: workbooks, archives, HDF5, JSON and others.
+  // `content`: the bytes of the file, for callers that have read it; `place`:
+  // where the bytes are; `path` is then a name for sentences alone. A byte
+  // order mark is no part of the bytes. NOT_FOUND "input-not-found";
+  // INVALID_ARGUMENT "input-unreadable", also for files that no reader reads:
+  // workbooks, archives, HDF5, JSON and others.
   static absl::StatusOr<std::unique_ptr<InputFile>> Open(
       const std::string& path, LoadProgress progress = {},
       std::function<bool()> interrupted = {},
-      std::optional<std::string_view> content = std::nullopt);
+      std::optional<std::string_view> content = std::nullopt,
+      const std::string& place = "");
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -97,8 +99,8 @@ class InputFile {
   absl::Status Hold(std::string_view content);
 
   const std::string path_;
-  std::string place_;  // what is opened: path_, or that of the held bytes
-  Descriptor held_;
+  std::string place_;  // what is opened: path_, or where its bytes are
+  std::optional<GrowingFile> held_;
   const LoadProgress progress_;
   const std::function<bool()> interrupted_;
   std::uint64_t size_ = 0;

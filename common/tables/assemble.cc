@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,44 +28,40 @@ std::vector<Entry> Transposed(const std::vector<Entry>& values,
   return result;
 }
 
-// Offsets of the users' entries in an array sorted by user: users + 1 values.
-std::vector<std::int64_t> Offsets(const std::vector<SparseEntry>& entries,
-                                  std::uint64_t users) {
-  std::vector<std::int64_t> offsets(users + 1);
-  for (const SparseEntry& entry : entries)
-    ++offsets[static_cast<std::size_t>(entry.user) + 1];
-  for (std::uint64_t n = 0; n < users; ++n) offsets[n + 1] += offsets[n];
-  return offsets;
-}
+using EntryLog = RecordLog<SparseEntry>;
 
-std::vector<SparseEntry> SortedByUser(
-    const std::vector<SparseEntry>& entries,
-    const std::vector<std::int64_t>& offsets) {
-  std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
-  std::vector<SparseEntry> sorted(entries.size());
-  for (const SparseEntry& entry : entries) {
-    sorted[static_cast<std::size_t>(
-        next[static_cast<std::size_t>(entry.user)]++)] = entry;
-  }
-  return sorted;
-}
-
-// Sorts one user's entries by feature; the earlier line first among equals.
-absl::Status SortColumn(const InputFile& input, std::span<SparseEntry> column) {
-  std::sort(column.begin(), column.end(),
-            [](const SparseEntry& a, const SparseEntry& b) {
-              return std::pair(a.feature, a.line) <
-                     std::pair(b.feature, b.line);
-            });
-  const auto twice =
-      std::adjacent_find(column.begin(), column.end(),
-                         [](const SparseEntry& a, const SparseEntry& b) {
-                           return a.feature == b.feature;
-                         });
-  if (twice == column.end()) return absl::OkStatus();
-  return input.RefuseAt("input-duplicate", std::next(twice)->line, 1,
-                        absl::StrCat("this entry is also in line ", twice->line,
+// Refuses entries of one place, of which there are two or more.
+absl::Status RefuseTwice(const InputFile& input, const EntryLog& entries,
+                         std::int32_t user, std::int32_t feature) {
+  std::vector<std::uint32_t> lines;
+  DPNMF_RETURN_IF_ERROR(entries.ForEach([&](const SparseEntry& entry) {
+    if (entry.user == user && entry.feature == feature && lines.size() < 2)
+      lines.push_back(entry.line);
+  }));
+  return input.RefuseAt("input-duplicate", lines.at(1), 1,
+                        absl::StrCat("this entry is also in line ", lines.at(0),
                                      "; keep one of them"));
+}
+
+// Puts the entries into the columns of their users: users + 1 offsets.
+absl::StatusOr<std::vector<std::int64_t>> FillColumns(const EntryLog& entries,
+                                                      std::uint64_t users,
+                                                      LoadedMatrix* matrix) {
+  std::vector<std::int64_t> offsets(users + 1);
+  DPNMF_RETURN_IF_ERROR(entries.ForEach([&](const SparseEntry& entry) {
+    ++offsets[static_cast<std::size_t>(entry.user) + 1];
+  }));
+  for (std::uint64_t n = 0; n < users; ++n) offsets[n + 1] += offsets[n];
+  matrix->values.resize(entries.size());
+  matrix->indices.resize(entries.size());
+  std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
+  DPNMF_RETURN_IF_ERROR(entries.ForEach([&](const SparseEntry& entry) {
+    const auto at =
+        static_cast<std::size_t>(next[static_cast<std::size_t>(entry.user)]++);
+    matrix->values[at] = entry.value;
+    matrix->indices[at] = entry.feature;
+  }));
+  return offsets;
 }
 
 // Sets matrix.*entries.
@@ -102,31 +97,42 @@ std::uint32_t LineForMessages(const InputFile& input) {
   return static_cast<std::uint32_t>(std::min(input.line_number(), kLargest));
 }
 
-absl::StatusOr<LoadedMatrix> AssembleSparse(
-    const InputFile& input, const std::vector<SparseEntry>& entries,
-    std::uint64_t features, std::uint64_t users) {
-  const std::vector<std::int64_t> offsets = Offsets(entries, users);
-  std::vector<SparseEntry> sorted = SortedByUser(entries, offsets);
+absl::StatusOr<LoadedMatrix> AssembleSparse(const InputFile& input,
+                                            const EntryLog& entries,
+                                            std::uint64_t features,
+                                            std::uint64_t users) {
   LoadedMatrix matrix;
   matrix.features = features;
   matrix.users = users;
   matrix.sparse = true;
-  matrix.values.reserve(sorted.size());
-  matrix.indices.reserve(sorted.size());
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> offsets,
+                         FillColumns(entries, users, &matrix));
   matrix.indptr.reserve(users + 1);
   matrix.indptr.push_back(0);
+  std::vector<std::pair<std::int32_t, float>> column;
+  std::size_t out = 0;
   for (std::uint64_t n = 0; n < users; ++n) {
-    const auto column = std::span(sorted).subspan(
-        static_cast<std::size_t>(offsets[n]),
-        static_cast<std::size_t>(offsets[n + 1] - offsets[n]));
-    DPNMF_RETURN_IF_ERROR(SortColumn(input, column));
-    for (const SparseEntry& entry : column) {
-      if (entry.value == 0) continue;
-      matrix.indices.push_back(entry.feature);
-      matrix.values.push_back(entry.value);
+    column.clear();
+    for (auto at = static_cast<std::size_t>(offsets[n]);
+         at < static_cast<std::size_t>(offsets[n + 1]); ++at)
+      column.emplace_back(matrix.indices[at], matrix.values[at]);
+    std::sort(column.begin(), column.end());
+    const auto twice = std::adjacent_find(
+        column.begin(), column.end(),
+        [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twice != column.end()) {
+      return RefuseTwice(input, entries, static_cast<std::int32_t>(n),
+                         twice->first);
     }
-    matrix.indptr.push_back(static_cast<std::int64_t>(matrix.values.size()));
+    for (const auto& [feature, value] : column) {
+      if (value == 0) continue;
+      matrix.indices[out] = feature;
+      matrix.values[out++] = value;
+    }
+    matrix.indptr.push_back(static_cast<std::int64_t>(out));
   }
+  matrix.indices.resize(out);
+  matrix.values.resize(out);
   return matrix;
 }
 

@@ -180,9 +180,10 @@ std::string FormatTitles() {
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(path, options.progress,
-                                         options.interrupted, options.content));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open(path, options.progress, options.interrupted,
+                      options.content, options.place));
   MatrixFormat format = options.format;
   if (format == nullptr && options.delimiter.has_value()) {
     format = InputFormats().Find("text");

@@ -54,7 +54,7 @@ struct LinesOfPeople {
 struct TableReading {
   char separator = '\0';  // 0: the file has no fields
   bool decimal_comma = false;
-  std::uint64_t rows = 0;           // of people or features
+  std::uint64_t rows = 0;           // of people or features; of triples: lines
   std::uint64_t header_line = 0;    // 0: none
   std::uint64_t comment_lines = 0;  // skipped: they begin with #
   std::vector<std::string> names;   // of the header, above the entries
@@ -162,6 +162,12 @@ struct LoadOptions {
   // The bytes of the file, for callers that have read it; its path is then a
   // name for sentences alone.
   std::optional<std::string_view> content;
+  // Place of the bytes, unless under the path, which is then such a name;
+  // empty: there.
+  std::string place;
+  // Entries of triples and coordinates are kept here until they are sorted;
+  // empty: in memory.
+  std::string spool_dir;
   // Told what is allowed and looks like a slip.
   std::function<void(const std::string& sentence)> note;
   // Asked after every piece of the file; once true, reading ends with CANCELLED

@@ -32,6 +32,8 @@ class TripleLines {
   // comma, bar and blanks that gives three or four fields. "input-ragged".
   absl::Status Begin(std::string_view line);
   bool begun() const { return separator_ != '\0'; }
+  // After Begin; ':' for "::".
+  char separator() const { return separator_; }
   // Takes the line of Begin for a header. "input-malformed" if it names the
   // user second, or a fourth field that is no time.
   absl::Status TakeHeader();

@@ -84,6 +84,9 @@ struct DatasetDescription {
   // multiplied by before it was normalised
   // (curator/import/readers/feature_weights.h).
   bool weighted_features = false;
+  // It came through a pipe, and the operator did not say how to recognise the
+  // end: people may be missing.
+  bool unverified_end = false;
   // The data set is sums over people and no columns (Dataset::stored_sums).
   std::optional<StoredSums> sums = std::nullopt;
   // The population's, and the one that all people of this data set are in;

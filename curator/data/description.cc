@@ -258,6 +258,7 @@ void ListDescription(JsonFields& json, StoredDescription& stored) {
                ParsePartitions);
   json.Optional("partition", d.partition);
   if (!d.partition.empty()) json.Required("people", d.people);
+  json.Optional("unverified_end", d.unverified_end);
 }
 
 std::string ToJson(const StoredDescription& stored) {

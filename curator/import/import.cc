@@ -23,6 +23,7 @@
 #include "curator/import/import_steps.h"
 #include "curator/import/partitions.h"
 #include "curator/import/people/fingerprint.h"
+#include "curator/import/standard_input.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -133,7 +134,8 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
   const std::pair<bool, const char*> given[] = {
       {!options.input.empty(), "--input"},
       {options.users_are_rows.has_value(), "--users"},
-      {options.format != nullptr, "--format-in"},
+      {options.format != nullptr && !ReadsStandardInput(options),
+       "--format-in"},
       {options.header.has_value(), "--header"},
       {options.label_columns.has_value(), "--label-columns"},
       {options.id_column.has_value(), "--id-column"},
@@ -305,6 +307,7 @@ DatasetDescription DeclarationOf(const ImportOptions& options) {
   description.weighted_features = !options.feature_weights_file.empty();
   description.partitions = options.partitions;
   description.partition = options.partition;
+  description.unverified_end = options.standard_input.accept_unverified_end;
   return description;
 }
 
@@ -394,6 +397,7 @@ absl::Status UsersMissing(const ImportOptions& options) {
 
 absl::Status CheckImportOptions(const ImportOptions& options) {
   const bool ratings = !options.ratings.empty();
+  DPNMF_RETURN_IF_ERROR(CheckStandardInput(options));
   DPNMF_RETURN_IF_ERROR(ratings ? CheckRatingsOptions(options)
                                 : CheckMatrixOptions(options));
   DPNMF_RETURN_IF_ERROR(CheckPartitionOptions(options));
@@ -402,7 +406,7 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
       options.format != nullptr && options.format->declares_people;
   if (!declared && !ratings && !options.users_are_rows.has_value())
     return UsersMissing(options);
-  if (declared && options.features_file.empty()) {
+  if (declared && !ratings && options.features_file.empty()) {
     return Refused(
         "features-missing",
         absl::StrCat("The format ", std::string(options.format->name),

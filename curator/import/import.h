@@ -41,8 +41,20 @@ struct PeopleElsewhere {
   Digest people{};
 };
 
+// The end of standard input, and its limit (standard_input.h).
+struct StandardInputOptions {
+  // Its end: rows of data, or the last line, which is none; or nobody knows.
+  std::optional<std::uint64_t> expect_rows;
+  std::string closing_line;  // empty: none
+  bool accept_unverified_end = false;
+  std::optional<std::uint64_t> max_bytes;  // not set: as much as is reasonable
+  // Directory in which it is kept until it is read; empty: memory.
+  std::string spool_dir;
+};
+
 struct ImportOptions {
   std::string data_dir;
+  // "-": standard input, and so for `ratings`, which then has a format, too.
   std::string input;
   // Ratings, in the place of `input`: what is missing is not 0. They need
   // items_file, rating_range and users_count; users_are_rows, format, header,
@@ -117,6 +129,12 @@ struct ImportOptions {
 
   // Receives notes on probable mistakes, as in LoadOptions.
   std::function<void(const std::string& sentence)> note;
+  StandardInputOptions standard_input;
+  // Set by LoadImportSource: where the bytes of `input` or `ratings` are, which
+  // is then a name for sentences alone, and where lines wait to be sorted.
+  // Empty: under their names; in memory.
+  std::string place, spool_dir;
+
   // For ImportPart: given the first people as they would be stored, before
   // normalisation and before anything is written.
   std::function<void(const ImportPreview& preview)> preview;
@@ -138,7 +156,8 @@ using ImportProgress = std::function<void(
 // labels_public without the others), "class-column-mixed"; "input-missing"
 // (neither `input` nor `ratings`), "ratings-mixed" (options of both),
 // "items-missing", "rating-range-missing"; "shards-out-of-range";
-// "shard-of-malformed"; those of CheckPartitionOptions (partitions.h).
+// "shard-of-malformed"; those of CheckStandardInput (standard_input.h) and
+// CheckPartitionOptions (partitions.h).
 absl::Status CheckImportOptions(const ImportOptions& options);
 
 // A table that was published without privacy and shares people with the data.

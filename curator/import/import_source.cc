@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/files/entry.h"
+#include "common/files/input_file.h"
 #include "common/files/npy.h"
 #include "common/tables/load.h"
 #include "common/tables/separator.h"
@@ -23,6 +24,7 @@
 #include "curator/import/readers/feature_weights.h"
 #include "curator/import/readers/item_table.h"
 #include "curator/import/readers/ratings.h"
+#include "curator/import/standard_input.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -207,6 +209,8 @@ class MatrixSource : public ImportSource {
     load.note = options.note;
     load.users_count = DeclaredColumns(options);
     load.progress = ReadingOf(progress);
+    load.place = options.place;
+    load.spool_dir = options.spool_dir;
     DPNMF_ASSIGN_OR_RETURN(
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
@@ -251,6 +255,7 @@ class MatrixSource : public ImportSource {
     description->weighted_features = !weights_.empty();
   }
   std::uint64_t people() const override { return matrix_.users; }
+  std::uint64_t rows() const override { return matrix_.reading.rows; }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
     std::vector<std::string> ids = matrix_.ids;
@@ -384,13 +389,16 @@ class RatingsSource : public ImportSource {
       const ImportOptions& options, const ImportProgress& progress) {
     DPNMF_ASSIGN_OR_RETURN(
         ItemTable items,
-        LoadItemTable(
-            options.items_file, options.item_features_file,
-            {.header = ItemHeaderOf(options.ratings), .note = options.note}));
+        LoadItemTable(options.items_file, options.item_features_file,
+                      {.header = ItemHeaderOf(options.ratings, options.place),
+                       .note = options.note}));
     RatingsOptions load;
     load.scale = options.rating_range.value();
     load.users_count = DeclaredColumns(options);
     load.drop_unlisted = options.drop_unlisted;
+    load.format = options.format;
+    load.place = options.place;
+    load.spool_dir = options.spool_dir;
     load.progress = ReadingOf(progress);
     load.interrupted = options.interrupted;
     load.refused = options.refused;
@@ -418,6 +426,7 @@ class RatingsSource : public ImportSource {
         static_cast<std::uint32_t>(items_.feature_names.size());
   }
   std::uint64_t people() const override { return ratings_.people(); }
+  std::uint64_t rows() const override { return ratings_.rows; }
   std::vector<std::string> First() const override {
     std::vector<std::string> first;
     const std::uint64_t people =
@@ -457,14 +466,42 @@ class RatingsSource : public ImportSource {
   const ItemTable items_;
 };
 
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadFile(
+    const ImportOptions& options, const ImportProgress& progress) {
+  return options.ratings.empty() ? MatrixSource::Load(options, progress)
+                                 : RatingsSource::Load(options, progress);
+}
+
+// The spool is gone at the end: the data are in memory.
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadStandardInput(
+    ImportOptions options, const ImportProgress& progress) {
+  // Other files are looked at before the rows come, which may take hours.
+  for (const std::string& file :
+       {options.items_file, options.item_features_file, options.features_file,
+        options.feature_weights_file})
+    if (!file.empty()) DPNMF_RETURN_IF_ERROR(InputFile::Open(file).status());
+  if (!options.features_file.empty())
+    DPNMF_RETURN_IF_ERROR(LoadIds(options.features_file).status());
+  DPNMF_ASSIGN_OR_RETURN(const GrowingFile spool,
+                         SpoolStandardInput(options, progress));
+  (options.ratings.empty() ? options.input : options.ratings) =
+      "standard input";
+  options.place = spool.place();
+  options.spool_dir = options.standard_input.spool_dir;
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<ImportSource> source,
+                         LoadFile(options, progress));
+  DPNMF_RETURN_IF_ERROR(CheckRowsRead(options, source->rows()));
+  return source;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
     const ImportOptions& options, const ImportProgress& progress) {
   if (options.are_sums) return LoadPeopleSums(options);
   if (options.join_parts) return LoadParts(options);
-  return options.ratings.empty() ? MatrixSource::Load(options, progress)
-                                 : RatingsSource::Load(options, progress);
+  return ReadsStandardInput(options) ? LoadStandardInput(options, progress)
+                                     : LoadFile(options, progress);
 }
 
 }  // namespace dpnmf::curator

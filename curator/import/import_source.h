@@ -44,6 +44,8 @@ class ImportSource {
                                         std::vector<Digest>*) const {
     return Fingerprint(key, people);
   }
+  // Rows of data that the file has, its header not counted.
+  virtual std::uint64_t rows() const { return 0; }
   // People of each declared class.
   virtual std::vector<std::uint64_t> ClassSizes() const { return {}; }
   // Every file of the data set but dataset.json and people.bin. Once only,

@@ -169,6 +169,7 @@ json CuratorStatus::Datasets() const {
                 {"sparse", description.sparse},
                 {"ratings", description.ratings.has_value()}};
     if (description.weighted_features) one["weighted"] = true;
+    if (description.unverified_end) one["unverified_end"] = true;
     if (description.sums.has_value()) one["sums"] = true;
     if (description.classes.has_value())
       one["classes"] = description.classes->names;

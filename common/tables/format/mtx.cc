@@ -211,7 +211,7 @@ class MatrixMarketReader {
   }
 
   absl::StatusOr<LoadedMatrix> ReadCoordinates(bool users_are_rows) {
-    std::vector<SparseEntry> entries;
+    RecordLog<SparseEntry> entries(options_.spool_dir);
     DPNMF_RETURN_IF_ERROR(ForEachLine(pattern_ ? 2 : 3, [&]() -> absl::Status {
       DPNMF_ASSIGN_OR_RETURN(const std::int32_t row, ReadIndex(0, rows_));
       DPNMF_ASSIGN_OR_RETURN(const std::int32_t column, ReadIndex(1, columns_));
@@ -219,15 +219,14 @@ class MatrixMarketReader {
       if (!pattern_) {
         DPNMF_ASSIGN_OR_RETURN(value, ReadValue<float>(2));
       }
-      entries.push_back({.feature = users_are_rows ? column : row,
-                         .user = users_are_rows ? row : column,
-                         .value = value,
-                         .line = LineForMessages(input_)});
+      SparseEntry entry = {.feature = users_are_rows ? column : row,
+                           .user = users_are_rows ? row : column,
+                           .value = value,
+                           .line = LineForMessages(input_)};
+      DPNMF_RETURN_IF_ERROR(entries.Add(entry));
       if (!symmetric_ || row == column) return absl::OkStatus();
-      const SparseEntry entry = entries.back();
-      entries.push_back(entry);
-      std::swap(entries.back().feature, entries.back().user);
-      return absl::OkStatus();
+      std::swap(entry.feature, entry.user);
+      return entries.Add(entry);
     }));
     return AssembleSparse(input_, entries, users_are_rows ? columns_ : rows_,
                           users_are_rows ? rows_ : columns_);

@@ -39,7 +39,8 @@ class TriplesReader {
         items_declared_(!options.feature_names.empty()),
         users_declared_(options.users_count),
         note_(options.note),
-        lines_(input, "value") {
+        lines_(input, "value"),
+        entries_(options.spool_dir) {
     for (const std::string& name : options.feature_names)
       NumberOf(name, &items_);
   }
@@ -60,7 +61,7 @@ class TriplesReader {
       }
       DPNMF_RETURN_IF_ERROR(AddTriple(line));
     }
-    if (entries_.empty()) {
+    if (entries_.size() == 0) {
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file contains no triple; give another");
     }
@@ -68,6 +69,7 @@ class TriplesReader {
         LoadedMatrix matrix,
         AssembleSparse(input_, entries_, items_.size(),
                        users_declared_.value_or(users_.size())));
+    matrix.reading.rows = entries_.size();
     matrix.ids.resize(users_.size());
     for (const auto& [name, user] : users_)
       matrix.ids[static_cast<std::size_t>(user)] = name;
@@ -91,8 +93,7 @@ class TriplesReader {
     if (const auto problem = ParseEntry(value, &entry.value)) {
       return input_.Refuse(problem->code, 3, problem->sentence);
     }
-    entries_.push_back(entry);
-    return absl::OkStatus();
+    return entries_.Add(entry);
   }
 
   absl::StatusOr<std::int32_t> UserOf(std::string_view name) {
@@ -125,7 +126,7 @@ class TriplesReader {
   const std::function<void(const std::string&)>& note_;
   TripleLines lines_;
   Numbering users_, items_;
-  std::vector<SparseEntry> entries_;
+  RecordLog<SparseEntry> entries_;
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -156,6 +158,11 @@ class ImportRun {
           "The data set is in no partition of the population's people, so "
           "every run of it is charged to all partitions");
     }
+    if (options_.standard_input.accept_unverified_end) {
+      options_.note(
+          "Nothing tells whether standard input was whole, as "
+          "--accept-unverified-end allows; the data set records it");
+    }
     DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows_, options_.data_dir));
     DPNMF_ASSIGN_OR_RETURN(
         DatasetImport import,
@@ -271,6 +278,9 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
     options.name = "unnamed";
     options.data_dir.clear();  // no name is looked for
   }
+  // Whoever may read a data directory may try an import into it.
+  if (::access(options.standard_input.spool_dir.c_str(), W_OK) != 0)
+    options.standard_input.spool_dir.clear();
   if (options.population.empty()) options.population = "unnamed";
   if (!flags.epsilon.has_value()) options.epsilon = 1;
   if (!flags.delta.has_value()) options.delta = 1e-9;
@@ -280,25 +290,31 @@ absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
     options.partitions.names = {options.partition};
   options.note = PrintNote;
   options.refused = PrintRefusal;
-  DPNMF_ASSIGN_OR_RETURN(const DatasetImport import,
-                         DatasetImport::Load(std::move(options)));
+  InterruptGently();
+  options.interrupted = Interrupted;
+  StageTimes times;
+  const auto import =
+      DatasetImport::Load(std::move(options), ShowProgress(&times));
+  ClearProgress();
+  DPNMF_RETURN_IF_ERROR(import.status());
   const std::string title = absl::StrCat(
-      "would import", named ? " " + import.description().name : "");
-  std::fputs(PreviewText(import.Preview(), title).c_str(), stdout);
+      "would import", named ? " " + import->description().name : "");
+  std::fputs(PreviewText(import->Preview(), title).c_str(), stdout);
   std::fputs(std::string(DryRunText()).c_str(), stdout);
   // A population that exists keeps its delta, so this is no refusal.
   DPNMF_RETURN_IF_ERROR(
-      CheckDelta(import.description(), /*weak_delta=*/true, PrintNote));
+      CheckDelta(import->description(), /*weak_delta=*/true, PrintNote));
   return kExitOk;
 }
 
 // The ledger and published tables are asked about when all parts are joined.
 absl::StatusOr<ExitCode> ImportPartAndPrint(const ImportFlags& flags) {
   if (flags.online || flags.void_guarantee || flags.accept_overlap ||
-      flags.weak_delta) {
+      flags.weak_delta || flags.import.standard_input.accept_unverified_end) {
     return Refusal(absl::StatusCode::kInvalidArgument, "flag-unused",
-                   "--online, --void-guarantee, --accept-overlap and "
-                   "--weak-delta are not for a part: give them to join-parts.");
+                   "--online, --void-guarantee, --accept-overlap, --weak-delta "
+                   "and --accept-unverified-end are not for a part: give the "
+                   "first four to join-parts.");
   }
   DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   options.note = PrintNote;

@@ -1,9 +1,11 @@
 #include "curator/commands/import/import_flags.h"
 
 #include <cstddef>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,17 @@ absl::StatusOr<EntryRange> ParseEntryRange(const std::string& text,
                  "too.");
 }
 
+// The directory of the data sets or, before there is one, the nearest above it,
+// on whose disk it will be: a refused import makes no directory.
+std::string SpoolOf(const std::string& data_dir) {
+  std::error_code none;
+  auto directory = std::filesystem::absolute(data_dir, none) / "datasets";
+  while (!std::filesystem::exists(directory, none) &&
+         directory.has_relative_path())
+    directory = directory.parent_path();
+  return directory;
+}
+
 }  // namespace
 
 absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
@@ -75,6 +88,8 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
     DPNMF_ASSIGN_OR_RETURN(options.range,
                            ParseEntryRange(flags.range, flags.integers));
   }
+  if (!options.data_dir.empty())
+    options.standard_input.spool_dir = SpoolOf(options.data_dir);
   return options;
 }
 
@@ -105,12 +120,26 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       // The file.
       Flag("--input", &options.input,
            "File of a matrix or of counts, in which a missing entry is 0; can "
-           "be .gz",
+           "be .gz; -: standard input",
            {.value = "FILE"}),
       Flag("--ratings", &options.ratings,
            "Instead of --input: lines of user, item, rating, in which a "
-           "missing rating is not 0; can be .gz",
+           "missing rating is not 0; can be .gz; -: standard input",
            {.value = "FILE"}),
+      Flag("--expect-rows", &options.standard_input.expect_rows,
+           "For standard input: its rows of data, without a header; any other "
+           "number is refused"),
+      Flag("--closing-line", &options.standard_input.closing_line,
+           "For standard input: its last line, which is no data; without it "
+           "the input is refused",
+           {.value = "TEXT"}),
+      Flag("--accept-unverified-end",
+           &options.standard_input.accept_unverified_end,
+           "For standard input: import what came, although its writer may have "
+           "failed; the data set records this"),
+      Flag("--max-bytes", &options.standard_input.max_bytes,
+           "For standard input: the most bytes, which are kept in --data-dir "
+           "until they are read [half of its free disk space]"),
       Flag("--items", &options.items_file,
            "For --ratings: the declared items, one id on each line",
            {.value = "FILE"}),

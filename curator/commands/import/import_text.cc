@@ -68,9 +68,10 @@ ImportProgress ShowProgress(StageTimes* times) {
              std::uint64_t total) mutable {
     times->Enter(stage);
     if (!terminal) return;
-    const std::uint64_t percent = total == 0 ? 0 : 100 * done / total;
     std::string line =
-        absl::StrFormat("%s %3d %%", std::string(stage), percent);
+        total == 0 ? absl::StrFormat("%s %d MB", std::string(stage), done >> 20)
+                   : absl::StrFormat("%s %3d %%", std::string(stage),
+                                     100 * done / total);
     if (line == last) return;
     std::fprintf(stderr, "\r\033[K%s", line.c_str());
     last = std::move(line);

@@ -105,6 +105,7 @@ Command PeopleCommand() {
                "--id-column",      "--class-column",  "--classes",
                "--columns",        "--delimiter",     "--decimal",
                "--person-rows",    "--array",         "--features",
+               "--expect-rows",    "--closing-line",  "--max-bytes",
                "--void-guarantee", "--accept-overlap"},
               flags.get()),
           .run = [flags] { return MakePeople(*flags); }};

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <set>
@@ -23,7 +22,9 @@
 #include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/tables/assemble.h"
+#include "common/tables/formats.h"
 #include "common/tables/names/header_words.h"
+#include "common/tables/separator.h"
 #include "common/tables/triple_lines.h"
 
 namespace dpnmf::curator {
@@ -126,27 +127,6 @@ struct Rating {
   std::int32_t user = 0, item = 0, units = 0;
 };
 
-// Ratings in the order of the file, in blocks that are freed one by one.
-class RatingLog {
- public:
-  void Add(const Rating& rating) {
-    if (blocks_.empty() || blocks_.back().size() == kBlock) {
-      blocks_.emplace_back();
-      blocks_.back().reserve(kBlock);
-    }
-    blocks_.back().push_back(rating);
-    ++size_;
-  }
-  std::uint64_t size() const { return size_; }
-  const std::deque<std::vector<Rating>>& blocks() const { return blocks_; }
-  void PopFront() { blocks_.pop_front(); }
-
- private:
-  static constexpr std::size_t kBlock = 1 << 16;
-  std::deque<std::vector<Rating>> blocks_;
-  std::uint64_t size_ = 0;
-};
-
 class RatingsReader {
  public:
   RatingsReader(InputFile* input, const ItemTable& items,
@@ -155,7 +135,8 @@ class RatingsReader {
         options_(options),
         lines_(input, "rating"),
         most_users_(std::min(options.users_count.value_or(kLargestExtent),
-                             kLargestExtent)) {
+                             kLargestExtent)),
+        log_(options.spool_dir) {
     loaded_.items = items.ids.size();
     for (std::size_t i = 0; i < std::min(kExamples, items.ids.size()); ++i)
       first_listed_.insert(items.ids[i]);
@@ -193,7 +174,7 @@ class RatingsReader {
     }
     const std::string summary = lines_.Summary(options_.keep_times);
     if (options_.note && !summary.empty()) options_.note(summary);
-    Assemble();
+    DPNMF_RETURN_IF_ERROR(Assemble());
     for (const auto& [user, line_number] : crowded_) {
       const auto n = static_cast<std::size_t>(user);
       if (static_cast<std::uint64_t>(loaded_.indptr[n + 1] -
@@ -207,6 +188,7 @@ class RatingsReader {
                        " ratings; remove the user or some ratings"));
     }
     loaded_.users = std::move(users_);
+    loaded_.rows = line_count_;
     return std::move(loaded_);
   }
 
@@ -220,6 +202,7 @@ class RatingsReader {
   // True if the line is a header.
   absl::StatusOr<bool> ReadFirstLine(std::string_view line) {
     DPNMF_RETURN_IF_ERROR(lines_.Begin(line));
+    DPNMF_RETURN_IF_ERROR(CheckSeparator());
     const std::string rating = lines_.Text(2);
     if (IsNameOfRatings(rating)) {
       DPNMF_RETURN_IF_ERROR(lines_.TakeHeader());
@@ -232,6 +215,22 @@ class RatingsReader {
         absl::StrCat("the rating ", Quoted(rating),
                      " is not a number; write decimal numbers with a point, "
                      "or `rating` in its place if this line is a header"));
+  }
+
+  absl::Status CheckSeparator() const {
+    if (options_.format == nullptr) return absl::OkStatus();
+    const std::string_view name = options_.format->name;
+    const std::string_view separators = name == "csv"   ? ",;|"
+                                        : name == "tsv" ? "\t"
+                                                        : " ";
+    const char separator = lines_.separator();
+    if (name == "triples" || separators.find(separator) != separators.npos)
+      return absl::OkStatus();
+    return input_.Refuse(
+        "input-malformed", 0,
+        absl::StrCat("the format ", View(name), " has no ",
+                     separator == ':' ? "`::`" : NameOfSeparator(separator),
+                     " between fields; correct --format-in"));
   }
 
   // A list of items of which the ratings know next to none is another list, or
@@ -304,7 +303,7 @@ class RatingsReader {
       crowded_.emplace_back(person->number, input_.line_number());
     rating.user = person->number;
     rating.item = *item;
-    log_.Add(rating);
+    DPNMF_RETURN_IF_ERROR(log_.Add(rating));
     if (options_.keep_times) {
       has_times_ = has_times_ || has_time;
       times_.push_back(time);
@@ -384,13 +383,13 @@ class RatingsReader {
   }
 
   // From the order of the file to columns, by counting.
-  void Assemble() {
+  absl::Status Assemble() {
     const std::uint64_t people =
         options_.users_count.has_value() ? most_users_ : users_.size();
     loaded_.indptr.assign(people + 1, 0);
-    for (const std::vector<Rating>& block : log_.blocks())
-      for (const Rating& rating : block)
-        ++loaded_.indptr[static_cast<std::size_t>(rating.user) + 1];
+    DPNMF_RETURN_IF_ERROR(log_.ForEach([&](const Rating& rating) {
+      ++loaded_.indptr[static_cast<std::size_t>(rating.user) + 1];
+    }));
     for (std::size_t n = 0; n < people; ++n)
       loaded_.indptr[n + 1] += loaded_.indptr[n];
     std::vector<std::int64_t> next(loaded_.indptr.begin(),
@@ -399,17 +398,15 @@ class RatingsReader {
     loaded_.units.resize(log_.size());
     if (has_times_) loaded_.times.resize(log_.size());
     std::size_t line = 0;
-    while (!log_.blocks().empty()) {
-      for (const Rating& rating : log_.blocks().front()) {
-        const auto to = static_cast<std::size_t>(
-            next[static_cast<std::size_t>(rating.user)]++);
-        loaded_.indices[to] = rating.item;
-        loaded_.units[to] = rating.units;
-        if (has_times_) loaded_.times[to] = times_[line++];
-      }
-      log_.PopFront();
-    }
+    DPNMF_RETURN_IF_ERROR(log_.ForEach([&](const Rating& rating) {
+      const auto to = static_cast<std::size_t>(
+          next[static_cast<std::size_t>(rating.user)]++);
+      loaded_.indices[to] = rating.item;
+      loaded_.units[to] = rating.units;
+      if (has_times_) loaded_.times[to] = times_[line++];
+    }));
     SortColumns();
+    return absl::OkStatus();
   }
 
   // Each column by item; of several ratings of one item the last one stays.
@@ -462,7 +459,7 @@ class RatingsReader {
   Person* last_person_ = nullptr;   // of the line before, in people_
   // People with more lines than ratings are allowed, and the line too many.
   std::vector<std::pair<std::int32_t, std::uint64_t>> crowded_;
-  RatingLog log_;
+  RecordLog<Rating> log_;
   bool has_times_ = false;
   std::vector<std::int64_t> times_;  // as log_
   RefusedLines refused_;
@@ -519,12 +516,13 @@ absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
   }
   DPNMF_ASSIGN_OR_RETURN(
       const std::unique_ptr<InputFile> input,
-      InputFile::Open(path, options.progress, options.interrupted));
+      InputFile::Open(path, options.progress, options.interrupted, std::nullopt,
+                      options.place));
   return RatingsReader(input.get(), items, options).Read();
 }
 
-std::string ItemHeaderOf(const std::string& path) {
-  const auto input = InputFile::Open(path);
+std::string ItemHeaderOf(const std::string& path, const std::string& place) {
+  const auto input = InputFile::Open(path, {}, {}, std::nullopt, place);
   if (!input.ok()) return "";
   TripleLines lines(input->get(), "rating");
   std::string_view line;

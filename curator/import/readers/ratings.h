@@ -45,6 +45,10 @@ struct RatingsOptions {
   bool add_items = false;
   // Keep the fourth field (0 on a line without one).
   bool keep_times = false;
+  // "csv", "tsv" or "text": the file has its separators ("input-malformed");
+  // null or another: any.
+  MatrixFormat format = nullptr;
+  std::string place, spool_dir;  // as in LoadOptions
   LoadProgress progress;
   std::function<bool()> interrupted;
   // Told how the lines were understood.
@@ -70,6 +74,7 @@ struct LoadedRatings {
   std::vector<std::string> added_items;
   std::uint64_t replaced = 0;  // ratings for which a later line was taken
   std::uint64_t unlisted = 0;  // lines that were left out
+  std::uint64_t rows = 0;      // lines of the file but its header
 
   std::uint64_t people() const { return indptr.size() - 1; }
 };
@@ -77,8 +82,8 @@ struct LoadedRatings {
 // Lines of user, item, rating and perhaps a time
 // (common/tables/triple_lines.h). The first line is a header if the name of its
 // third field suggests ratings. Users are any words. Several lines of one user
-// and item: the last one counts. Takes 20 bytes of memory a line, 36 with
-// times.
+// and item: the last one counts. Takes 20 bytes of memory a line, 8 of them
+// with spool_dir; 16 more with times.
 //
 // Errors as LoadMatrix (common/tables/load.h), here "input-ragged",
 // "input-malformed", "input-not-a-number", "input-not-finite",
@@ -96,7 +101,8 @@ absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
 // The name that the file's header gives the items; empty if there is no header,
 // or no such file. A list of items may have it above its ids
 // (common/tables/names/name_list.h).
-std::string ItemHeaderOf(const std::string& path);
+std::string ItemHeaderOf(const std::string& path,
+                         const std::string& place = "");
 
 // An in-memory data set. The description's features, ratings and (unless under
 // add or remove one) users are set from the ratings and the scale.

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -163,6 +165,28 @@ TEST_F(DurableFileTest, AGrowingFileIsThereWhenItIsWholeAndNotBefore) {
     EXPECT_EQ(fs::status(Path("f")).permissions(), fs::perms(0600));
     EXPECT_EQ(Count(), 1);
   }
+}
+
+// Somebody else may remove what has a name, and a killed process leaves it.
+TEST_F(DurableFileTest, ASpoolHasNoNameOnAnyFileSystem) {
+  const auto check = [this] {
+    auto one = GrowingFile::Spool(directory_);
+    auto other = GrowingFile::Spool(directory_);
+    ASSERT_TRUE(one.ok()) << one.status();
+    ASSERT_TRUE(other.ok()) << other.status();
+    EXPECT_EQ(Count(), 0);
+    ASSERT_TRUE(one->Append("one").ok());
+    ASSERT_TRUE(other->Append("other").ok());
+    EXPECT_EQ(std::ifstream(one->place()).get(), 'o');
+    const GrowingFile moved = *std::move(other);
+    std::byte bytes[5];
+    ASSERT_TRUE(moved.Read(0, bytes).ok());
+    EXPECT_EQ(std::memcmp(bytes, "other", 5), 0);
+  };
+  check();
+  const OnlyNamedFiles system;
+  check();
+  EXPECT_EQ(Count(), 0);
 }
 
 TEST_F(DurableFileTest, AKilledProcessLeavesNothingOfAGrowingFile) {

@@ -41,11 +41,12 @@ class OnlineImportCommand : public Terminal {
     control_ = ControlServer::Start(data_dir(), handlers_).value();
   }
   std::string data_dir() const { return scratch_.path() + "/z"; }
-  int Online(const std::string& name) {
+  int Online(const std::string& name, const std::string& input = "w.csv") {
     scratch_.Write("w.csv", "1,2\n3,5\n2,2\n");
     return Run("import --name " + name +
-               " --population others --input w.csv --users rows --epsilon 1 "
-               "--label-columns 0 --delta 1e-6 --data-dir z --online");
+               " --population others --users rows --epsilon 1 "
+               "--label-columns 0 --delta 1e-6 --data-dir z --online --input " +
+               input);
   }
 
   absl::Status check_;
@@ -67,6 +68,17 @@ TEST_F(OnlineImportCommand, WhatTheServerDoesNotTakeIsNotPublished) {
   check_ = absl::OkStatus();
   Start();
   EXPECT_EQ(Online("w"), 0) << err_;
+  EXPECT_NE(catalog_.Find("w"), nullptr);
+}
+
+TEST_F(OnlineImportCommand, RowsComeThroughStandardInput) {
+  Start();
+  EXPECT_EQ(Online("w", "- --format-in csv --expect-rows 4 <w.csv"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[rows-mismatch]"));
+  EXPECT_THAT(DatasetNames(data_dir()).value(), ElementsAre("v"));
+  EXPECT_FALSE(ledger_->Policy("others").ok()) << "nothing is declared";
+  EXPECT_EQ(Online("w", "- --format-in csv --expect-rows 3 <w.csv"), 0) << err_;
   EXPECT_NE(catalog_.Find("w"), nullptr);
 }
 
