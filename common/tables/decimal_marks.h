@@ -13,6 +13,10 @@
 
 namespace dpnmf {
 
+// The number with a point in the place of its one comma; nothing if that is no
+// number.
+std::optional<std::string> CommaAsPoint(std::string_view number);
+
 // For one thread.
 class DecimalMarks {
  public:
@@ -28,20 +32,40 @@ class DecimalMarks {
   // A number of any sign with this mark, as ParseAnyFloat rounds it.
   float AnyFloat(std::string_view field) const;
   // Takes note of a number that was read elsewhere, with a point.
-  void NoteNumber(std::string_view number) {
-    if (separator_ != ',' && !has_points_)
-      has_points_ = number.find('.') != std::string_view::npos;
+  void NoteNumber(std::string_view number, std::uint64_t line) {
+    // Only between semicolons do they all count.
+    const bool counts =
+        separator_ == ';' || (separator_ != ',' && points_.line == 0);
+    if (counts && number.find('.') != std::string_view::npos)
+      points_.Note(number, line);
   }
   // After the last entry. "input-not-a-number" if some numbers have a point and
-  // others a comma; "input-ambiguous" if every comma could separate thousands.
+  // others a comma; "input-ambiguous" if every comma, or every point between
+  // semicolons, could separate thousands, or if one that could ends in 0 while
+  // other numbers have other decimals: 12,500 beside 1,23.
   absl::Status Verdict(const InputFile& input) const;
   // Returns whether a number had a decimal comma; also, that nobody declared.
-  bool has_commas() const { return first_line_ != 0; }
+  bool has_commas() const { return commas_.line != 0; }
   bool commas_were_seen() const {
     return has_commas() && !declared_.has_value();
   }
 
  private:
+  // Numbers that have one of the marks.
+  struct Seen {
+    // The text of the number, with one mark and perhaps an exponent.
+    void Note(std::string_view number, std::uint64_t of_line);
+
+    std::uint64_t line = 0;  // of the first
+    std::string first;
+    bool is_sure = false;     // one of them separates no thousands
+    bool has_others = false;  // of these, one has more or fewer decimals than 3
+    std::uint64_t round_line = 0;  // could separate thousands, and ends in 0
+    std::string round;
+  };
+  absl::Status CheckThousands(const InputFile& input, const Seen& seen,
+                              std::string_view mark) const;
+
   bool takes_commas() const {
     return declared_.has_value() ? *declared_ == ',' : separator_ != ',';
   }
@@ -50,10 +74,7 @@ class DecimalMarks {
 
   std::optional<char> declared_;
   char separator_ = ',';
-  std::uint64_t first_line_ = 0;  // of a number with a decimal comma
-  std::string first_;             // that number
-  bool has_sure_commas_ = false;  // one of them separates no thousands
-  bool has_points_ = false;       // a number has a decimal point
+  Seen commas_, points_;
 };
 
 }  // namespace dpnmf

@@ -150,6 +150,34 @@ absl::Status WithoutFlags(const absl::Status& refused) {
                    "fields and one line of names above the numbers."));
 }
 
+absl::StatusOr<LoadedMatrix> ReadTable(const std::string& path,
+                                       bool users_are_rows,
+                                       const TableOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
+                         InputFile::Open(path));
+  DPNMF_ASSIGN_OR_RETURN(const MatrixFormat format,
+                         DetectMatrixFormat(input.get()));
+  LoadOptions load;
+  load.table = &options;
+  absl::StatusOr<LoadedMatrix> table =
+      format->read(input.get(), users_are_rows, load);
+  if (!table.ok()) return WithoutFlags(table.status());
+  if (!options.feature_names.empty() && !table->feature_names.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        PlaceFeatures(*input, options.feature_names, &*table));
+  } else if (!users_are_rows &&
+             MatchNames(options.feature_names, table->ids).found > 0) {
+    return input->RefuseAt(
+        "features-mismatch", 0, 0,
+        "its columns have names of features; give --users rows");
+  }
+  if (options.features.has_value()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckFeaturesOfTable(*input, *table, *options.features));
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name) {
@@ -206,29 +234,11 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
 absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
                                        bool users_are_rows,
                                        const TableOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(path));
-  DPNMF_ASSIGN_OR_RETURN(const MatrixFormat format,
-                         DetectMatrixFormat(input.get()));
-  LoadOptions load;
-  load.table = &options;
-  absl::StatusOr<LoadedMatrix> table =
-      format->read(input.get(), users_are_rows, load);
-  if (!table.ok()) return WithoutFlags(table.status());
-  if (!options.feature_names.empty() && !table->feature_names.empty()) {
-    DPNMF_RETURN_IF_ERROR(
-        PlaceFeatures(*input, options.feature_names, &*table));
-  } else if (!users_are_rows &&
-             MatchNames(options.feature_names, table->ids).found > 0) {
-    return input->RefuseAt(
-        "features-mismatch", 0, 0,
-        "its columns have names of features; give --users rows");
-  }
-  if (options.features.has_value()) {
-    DPNMF_RETURN_IF_ERROR(
-        CheckFeaturesOfTable(*input, *table, *options.features));
-  }
-  return table;
+  absl::StatusOr<LoadedMatrix> table = ReadTable(path, users_are_rows, options);
+  if (table.ok() || options.flag.empty()) return table;
+  return Refusal(
+      table.status().code(), ReasonCode(table.status()),
+      absl::StrCat(options.flag, " ", std::string(table.status().message())));
 }
 
 }  // namespace dpnmf

@@ -98,6 +98,8 @@ struct TableOptions {
   // ("features-mismatch"), and others are left out.
   std::vector<std::string> feature_names = {};
   std::optional<std::uint64_t> features = {};  // D, if it is known
+  // The flag that names the file, which then stands in front of a refusal.
+  std::string flag = {};
 };
 
 struct LoadOptions {

@@ -4,11 +4,45 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "common/files/entry.h"
 
 namespace dpnmf {
+
+std::string CanonicalId(std::string_view id) {
+  std::string canonical = absl::AsciiStrToLower(View(WithoutBlanks(id)));
+  const std::size_t first =
+      std::min(canonical.find_first_not_of('0'), canonical.size());
+  // "0" and "0a" keep a zero.
+  if (first > 0)
+    canonical.erase(0, first == canonical.size() ? first - 1 : first);
+  return canonical;
+}
+
+std::optional<std::pair<std::string, std::string>> FindSameId(
+    const std::vector<std::string>& ids, bool spelled_alike) {
+  // Most lists have no such ids: their hashes say so in little memory.
+  std::vector<std::size_t> hashes;
+  hashes.reserve(ids.size());
+  for (const std::string& id : ids)
+    if (!id.empty())
+      hashes.push_back(std::hash<std::string>()(CanonicalId(id)));
+  std::sort(hashes.begin(), hashes.end());
+  if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end())
+    return std::nullopt;
+  std::unordered_map<std::string, std::string_view> seen;
+  for (const std::string& id : ids) {
+    if (id.empty()) continue;
+    const auto [known, is_new] =
+        seen.try_emplace(spelled_alike ? id : CanonicalId(id), id);
+    if (!is_new && (known->second == id) == spelled_alike)
+      return std::pair(std::string(known->second), id);
+  }
+  return std::nullopt;
+}
 
 absl::Status SumRows(const InputFile& input, std::size_t width,
                      std::vector<std::string>* ids,

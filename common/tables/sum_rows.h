@@ -4,13 +4,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/files/input_file.h"
 
 namespace dpnmf {
+
+// The id in lower case, without blanks and signs that nobody sees around it,
+// and without leading zeros: two spellings of one id have the same.
+std::string CanonicalId(std::string_view id);
+
+// Two ids of the list that are the same: letter by letter if `spelled_alike`,
+// else in another spelling. Ids that are empty are not compared.
+std::optional<std::pair<std::string, std::string>> FindSameId(
+    const std::vector<std::string>& ids, bool spelled_alike);
 
 // Replaces the rows of one id by their sum, in the order of the first row of
 // each id. `values`: rows of `width` entries, one after another. A sum does not

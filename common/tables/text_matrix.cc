@@ -38,16 +38,18 @@ constexpr std::size_t kLongestRowOfLines = std::size_t{1} << 20;
 bool HasNumber(std::string_view field) { return HasNumber(NotationOf(field)); }
 
 std::size_t LeadingWords(const Fields& fields) {
-  return static_cast<std::size_t>(std::find_if_not(fields.begin(), fields.end(),
-                                                   [](std::string_view field) {
-                                                     return NotationOf(field) ==
-                                                            Notation::kWord;
-                                                   }) -
-                                  fields.begin());
+  return static_cast<std::size_t>(
+      std::find_if_not(
+          fields.begin(), fields.end(),
+          [](std::string_view field) { return IsText(NotationOf(field)); }) -
+      fields.begin());
 }
 
 // A label may be missing where others of its column are words.
-bool IsLabel(std::string_view field) { return !HasNumber(field); }
+bool IsLabel(std::string_view field) {
+  const Notation notation = NotationOf(field);
+  return !HasNumber(notation) && notation != Notation::kMeasure;
+}
 
 // Returns whether the fields are 0, 1, 2 and so on, at least two of them.
 bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
@@ -103,21 +105,23 @@ class TextMatrixReader {
     DPNMF_RETURN_IF_ERROR(
         refused_.Verdict("entries and lines", options_.refused));
     DPNMF_RETURN_IF_ERROR(marks_.Verdict(input_));
+    DPNMF_RETURN_IF_ERROR(CheckBlanks());
     if (marks_.commas_were_seen())
       Note("Commas are read as decimal marks, as by --decimal comma");
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
+    if (options_.table != nullptr) return TakeTable();
     DPNMF_RETURN_IF_ERROR(CheckIds());
     DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
     NoteNames();
-    if (options_.table != nullptr) return TakeTable();
+    NoteHeader();
     reading_.rows = rows_;
-    if (options_.sum_rows) {
-      DPNMF_RETURN_IF_ERROR(
-          SumRows(input_, entries_.size(), &ids_, &labels_, &values_));
-      rows_ = ids_.size();
-    }
     LoadedMatrix matrix =
         DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
+    if (options_.sum_rows) {
+      DPNMF_RETURN_IF_ERROR(
+          SumRows(input_, matrix.features, &ids_, &labels_, &matrix.values));
+      matrix.users = ids_.size();
+    }
     matrix.ids = std::move(ids_);
     matrix.labels = std::move(labels_);
     matrix.lines = std::move(lines_);
@@ -237,16 +241,17 @@ class TextMatrixReader {
                            input_.Peek(kBeginning));
     const auto declared =
         DeclaredSeparator(beginning.substr(0, beginning.find_first_of("\r\n")));
+    const std::vector<std::string_view> lines = FirstLines(beginning);
     if (!options_.delimiter.has_value()) {
       const char usual = separator_;
-      separator_ = declared.has_value()
-                       ? *declared
-                       : LikelySeparator(FirstLines(beginning), usual);
+      separator_ =
+          declared.has_value() ? *declared : LikelySeparator(lines, usual);
       if (separator_ != usual) {
         Note(absl::StrCat("Fields are separated as by --delimiter ",
                           NameOfSeparator(separator_)));
       }
     }
+    if (lines.size() > 1) second_line_ = lines[1];
     marks_ = DecimalMarks(options_.decimal, separator_);
     std::string_view line;
     return declared.has_value() ? input_.ReadLine(&line).status()
@@ -489,15 +494,16 @@ class TextMatrixReader {
   // Returns whether the label is of a kind that needs no further look.
   bool IsPlainLabel(std::size_t field, std::string_view label) const {
     if (field < words_only_) {
-      return label.find_first_of("0123456789") == std::string_view::npos ||
-             (NotationOf(label) == Notation::kWord &&
-              label.find_first_of(";\t|") == std::string_view::npos);
+      if (label.find_first_of("0123456789") == std::string_view::npos)
+        return !NamesTotal(label);
+      return IsText(NotationOf(label)) &&
+             label.find_first_of(";\t|") == std::string_view::npos;
     }
     return !counts_rows_ || field > 0 || ParseWhole(label) == rows_ + 1;
   }
 
   static std::uint64_t HashOf(std::string_view label) {
-    return std::hash<std::string_view>()(TrimBlanks(label));
+    return std::hash<std::string>()(CanonicalId(label));
   }
 
   // Digits, or any number of std::from_chars, up to a separator or the end.
@@ -519,7 +525,7 @@ class TextMatrixReader {
         ToEntry(number, value).has_value())
       return false;
     marks_.NoteNumber(
-        std::string_view(*at, static_cast<std::size_t>(rest - *at)));
+        std::string_view(*at, static_cast<std::size_t>(rest - *at)), row_line_);
     *at = rest;
     return true;
   }
@@ -530,6 +536,7 @@ class TextMatrixReader {
   absl::StatusOr<bool> IsHeader() const {
     if (!header_.empty()) return true;
     if (options_.header.has_value()) return *options_.header;
+    if (HasQuotedNumbers()) return true;
     const auto labels = std::min(
         fields_.size(), static_cast<std::size_t>(LabelColumns().value_or(0)));
     const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
@@ -550,7 +557,8 @@ class TextMatrixReader {
     const auto other = std::find_if_not(begin, fields_.end(), has_number);
     const bool has_word =
         std::any_of(begin, fields_.end(), [](std::string_view field) {
-          return NotationOf(field) == Notation::kWord;
+          const Notation notation = NotationOf(field);
+          return IsText(notation) || notation == Notation::kMeasure;
         });
     // A row whose entries are missing or no numbers; but nothing in front is
     // what pandas writes above its index.
@@ -570,6 +578,30 @@ class TextMatrixReader {
             : absl::StrCat(Quoted(*other),
                            " is not a number, but other fields of the first "
                            "line are; give --header yes or --header no"));
+  }
+
+  // Returns whether the first line has numbers, all in quotes, above numbers
+  // without: names, as R writes them.
+  bool HasQuotedNumbers() const {
+    Fields below;
+    if (options_.class_column.has_value() ||
+        !SplitFields(second_line_, separator_, &below))
+      return false;
+    const auto is_quoted = [](std::string_view line, std::string_view field) {
+      return field.data() > line.data() && field.data()[-1] == '"';
+    };
+    bool any = false;
+    // From the end: names of rows may have nothing above them.
+    for (std::size_t i = 1; i <= std::min(fields_.size(), below.size()); ++i) {
+      const std::string_view name = fields_[fields_.size() - i];
+      const std::string_view number = below[below.size() - i];
+      if (!HasNumber(name)) continue;
+      if (!is_quoted(line_, name) || !HasNumber(number) ||
+          is_quoted(second_line_, number))
+        return false;
+      any = true;
+    }
+    return any;
   }
 
   // The first line is a header and says where the id is. Whoever declared the
@@ -617,13 +649,16 @@ class TextMatrixReader {
                     "the line ends with a separator; remove it from the end of "
                     "every line, or write 0 behind it if an entry is missing");
     }
+    if (has_header && width_ > 1 && header_.size() == width_ && HasOnlyNames())
+      return NoNumber();
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
     // The ids of sums may be numbers.
     const auto labels_end =
         header_.begin() +
         static_cast<std::ptrdiff_t>(std::min(label_columns_, header_.size()));
-    if (options_.sum_rows && label_columns_ < header_.size() &&
+    if (options_.sum_rows && users_are_rows_ &&
+        label_columns_ < header_.size() &&
         NamesPeople(header_[label_columns_]) &&
         std::none_of(header_.begin(), labels_end, NamesPeople))
       ++label_columns_;
@@ -659,6 +694,17 @@ class TextMatrixReader {
       label_hashes_.resize(std::min(label_columns_, width_));
     KeepLines();
     return absl::OkStatus();
+  }
+
+  // Returns whether the row has words and nothing else.
+  bool HasOnlyNames() const {
+    bool has_word = false;
+    for (const std::string_view field : fields_) {
+      const Notation notation = NotationOf(field);
+      if (!IsText(notation) && notation != Notation::kEmpty) return false;
+      has_word = has_word || IsText(notation);
+    }
+    return has_word;
   }
 
   // Compares the header with the first row: R writes no field above the names
@@ -722,7 +768,10 @@ class TextMatrixReader {
             "so, with names of rows in front, but ",
             Quoted(fields_[0]),
             " could be an entry too; give --label-columns 1 if column 1 has "
-            "names, else write a name for every column into the header"));
+            "names, else write a name for every column into the header",
+            header_.size() == 1
+                ? ", or remove the first line if it is a title or a comment"
+                : ""));
   }
 
   absl::Status TakeColumnsBehindLabels() {
@@ -745,8 +794,9 @@ class TextMatrixReader {
         absl::StrCat("the line has no number after its labels (first field ",
                      Quoted(fields_[0]), "); ",
                      header_.empty() ? ""
-                                     : "remove the line above it if "
-                                       "that is a title, or ",
+                                     : "remove the line above it if that is a "
+                                       "title, or this line if it has units or "
+                                       "more names of columns, or ",
                      AdviceOnSeparator(fields_[0])));
   }
 
@@ -770,9 +820,11 @@ class TextMatrixReader {
   // that the header calls people.
   absl::Status FindIdOfSums() {
     if (!users_are_rows_) {
-      return input_.RefuseAt("flag-unused", 0, 0,
-                             "--person-rows sum adds up rows, and people are "
-                             "columns here; leave it out");
+      if (HeaderOfEntries().size() == entries_.size()) return absl::OkStatus();
+      return input_.RefuseAt(
+          "id-column-missing", 0, 0,
+          "--person-rows sum adds up columns of one person, and there is no "
+          "header that says whose they are; write one");
     }
     for (std::size_t i = 0; i < label_columns_ && !id_.has_value(); ++i)
       if (i < header_.size() && NamesPeople(header_[i])) id_ = i;
@@ -869,15 +921,25 @@ class TextMatrixReader {
   }
 
   absl::Status AddRow() {
+    if (IsHeaderAgain()) {
+      refused_.Note(Refuse("input-malformed", 1,
+                           "the line is the header again; remove it"),
+                    "header");
+      return absl::OkStatus();
+    }
     if (fields_.size() != width_) {
       const bool ends_empty =
           fields_.size() == width_ + 1 && fields_.back().empty();
       refused_.Note(Refuse(
           "input-ragged", std::min(fields_.size(), width_) + 1,
           absl::StrCat("the line has ", InFile(fields_.size()),
-                       " fields and the lines before have ", InFile(width_),
+                       fields_.size() == 1 ? " field" : " fields",
+                       " and the lines before have ", InFile(width_),
                        ends_empty ? "; remove the separator at its end"
-                                  : "; make them equal")));
+                       : fields_.size() == 1
+                           ? "; remove the line if it is a remark, else make "
+                             "them equal"
+                           : "; make them equal")));
       return absl::OkStatus();
     }
     if (width_ > 1 && std::all_of(fields_.begin(), fields_.end(),
@@ -892,6 +954,7 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(CheckGuessedLabel(i));
     if (counts_rows_ && ParseWhole(fields_[0]) != rows_ + 1)
       return NotNamesOfRows();
+    if (separator_ == kBlanks && HasGroupsOfDigits()) ++grouped_rows_;
     for (std::size_t i = 0; i < label_hashes_.size(); ++i)
       label_hashes_[i].push_back(HashOf(fields_[i]));
     if (id_.has_value()) {
@@ -933,15 +996,59 @@ class TextMatrixReader {
     return AddLabel();
   }
 
+  // Returns whether the row has the names of the header where entries should
+  // be, and no number.
+  bool IsHeaderAgain() const {
+    if (header_.size() != width_ || fields_.size() > width_ ||
+        fields_.size() + 1 < width_)
+      return false;
+    const std::size_t ahead = width_ - fields_.size();
+    return std::all_of(entries_.begin(), entries_.end(), [&](std::size_t i) {
+      return i >= ahead && !header_[i].empty() && !HasNumber(header_[i]) &&
+             FieldText(line_, fields_[i - ahead]) == header_[i];
+    });
+  }
+
+  // 1 234,5 may be one number.
+  bool HasGroupsOfDigits() const {
+    constexpr std::size_t kGroup = 3;
+    for (std::size_t i = 1; i < fields_.size(); ++i) {
+      const std::string_view first = fields_[i - 1], group = fields_[i];
+      if (first.size() <= kGroup && ParseWhole(first).has_value() &&
+          first[0] != '0' && group.find_first_of(".,") == kGroup &&
+          ParseWhole(group.substr(0, kGroup)).has_value())
+        return true;
+    }
+    return false;
+  }
+
+  absl::Status CheckBlanks() const {
+    if (!marks_.commas_were_seen() || options_.delimiter.has_value() ||
+        grouped_rows_ == 0 || grouped_rows_ != rows_)
+      return absl::OkStatus();
+    return input_.RefuseAt(
+        "input-ambiguous", 0, 0,
+        "blanks could separate fields or thousands, as in 1 234,5; give "
+        "--delimiter blank, or write the numbers without blanks");
+  }
+
   // A column is of labels if its entries are words, in every row: then any row
   // tells how many features there are.
   absl::Status CheckGuessedLabel(std::size_t i) const {
     const std::string_view field = fields_[i];
+    if (users_are_rows_ && options_.table == nullptr && NamesTotal(field)) {
+      return Refuse("input-malformed", FieldNumber(i),
+                    absl::StrCat("the line is called ", Quoted(field),
+                                 ", and a sum of people is no person; remove "
+                                 "it, or give --label-columns K if it is one"));
+    }
     if (!IsLabel(field)) {
       return Refuse(
           "input-ambiguous", FieldNumber(i),
-          absl::StrCat("the number ", Quoted(field),
-                       " is in a column of labels; give --label-columns K"));
+          absl::StrCat(
+              NotationOf(field) == Notation::kMeasure ? "" : "the number ",
+              Quoted(field),
+              " is in a column of labels; give --label-columns K"));
     }
     const std::size_t separator = field.find_last_of(";\t|");
     if (separator == std::string_view::npos || options_.delimiter.has_value() ||
@@ -964,14 +1071,22 @@ class TextMatrixReader {
       absl::StrAppend(&cause, static_cast<int>(notation));
     if (notation == Notation::kWord && !IsTextColumn(field)) {
       absl::StrAppend(&cause, ": ", sentence);
-    } else if (notation == Notation::kWord) {
+    } else if (IsText(notation)) {
       absl::StrAppend(&cause, " ", field);
+      const bool is_date = notation == Notation::kDate;
       sentence = absl::StrCat(
-          "column ", ColumnText(field), " has words, such as ", Quoted(text),
-          ", and no numbers; name the columns of numbers with --columns, or "
-          "give --class-column ",
-          FieldNumber(field), " if it is the class of each person");
-    } else if (field == 0 && !LayoutIsDeclared() &&
+          "column ", ColumnText(field), is_date ? " has dates" : " has words",
+          ", such as ", Quoted(text),
+          is_date ? ", and a date is no count; " : ", and no numbers; ",
+          options_.table != nullptr
+              ? "remove the column"
+              : "name the columns of numbers with --columns");
+      if (!is_date && options_.table == nullptr) {
+        absl::StrAppend(&sentence, ", or give --class-column ",
+                        FieldNumber(field),
+                        " if it is the class of each person");
+      }
+    } else if (field == 0 && !LayoutIsDeclared() && options_.table == nullptr &&
                notation != Notation::kNumber &&
                notation != Notation::kNotFinite &&
                notation != Notation::kEmpty) {
@@ -1022,19 +1137,50 @@ class TextMatrixReader {
            (behind_class ? 2 : 1);
   }
 
-  // Two people with one id: the column is no id, or a person has two rows.
-  absl::Status CheckIds() const {
-    if (options_.sum_rows) return absl::OkStatus();
-    std::vector<std::string_view> sorted(ids_.begin(), ids_.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice == sorted.end()) return absl::OkStatus();
+  // Two people with one id: the column is no id, or a person has two rows or
+  // columns. Other spellings of one id are noted where an id was declared.
+  absl::Status CheckIds() {
+    const bool in_rows = users_are_rows_;
+    if (!in_rows && options_.columns.empty())
+      for (const std::string& name : HeaderOfEntries())
+        if (NamesTotal(name)) return TotalOfColumns(name);
+    if (!in_rows) ids_ = HeaderOfEntries();
+    const auto twice = FindSameId(ids_, /*spelled_alike=*/true);
+    if (twice.has_value() && !options_.sum_rows) {
+      return input_.RefuseAt(
+          "input-duplicate", 0, 0,
+          absl::StrCat("the id ", Quoted(twice->first), " is in two ",
+                       in_rows ? "rows" : "columns", "; give every person one ",
+                       in_rows ? "row" : "column",
+                       ", --person-rows sum to add "
+                       "up the ",
+                       in_rows ? "rows" : "columns", " of a person, or ",
+                       in_rows ? "another --id-column"
+                               : "each its own name in the header"));
+    }
+    const auto alike = FindSameId(ids_, /*spelled_alike=*/false);
+    if (!in_rows && !options_.sum_rows) ids_.clear();
+    if (!alike.has_value()) return absl::OkStatus();
+    const std::string both =
+        absl::StrCat(Quoted(alike->first), " and ", Quoted(alike->second),
+                     " differ only in capitals, blanks or leading zeros");
+    if (in_rows && !options_.sum_rows) {
+      Note(absl::StrCat("The ids ", both, ", and count as two people"));
+      return absl::OkStatus();
+    }
     return input_.RefuseAt(
         "input-duplicate", 0, 0,
-        absl::StrCat("the id ", Quoted(*twice),
-                     " is in two rows; give every person one row, "
-                     "--person-rows sum to add up the rows of a person, or "
-                     "another --id-column"));
+        absl::StrCat("the ids ", both,
+                     "; write the id of a person in one way, and other people "
+                     "with other ids"));
+  }
+
+  absl::Status TotalOfColumns(std::string_view name) const {
+    return input_.RefuseAt(
+        "input-malformed", 0, 0,
+        absl::StrCat("a column is called ", Quoted(name),
+                     ", and a sum of people is no person; leave it out with "
+                     "--columns, or name it there if it is one"));
   }
 
   // A column of labels that repeats says that people have several rows, if its
@@ -1073,7 +1219,9 @@ class TextMatrixReader {
         absl::StrCat(
             "column ", ColumnText(field), " has ", different,
             " different values in ", rows_,
-            " rows: if they are people, give --id-column ", FieldNumber(field),
+            " rows (capitals, blanks and leading zeros apart): if they are "
+            "people, give --id-column ",
+            FieldNumber(field),
             " --person-rows sum, which adds up the rows of a person; else name "
             "the column of people with --id-column, or give this one another "
             "header"));
@@ -1184,6 +1332,22 @@ class TextMatrixReader {
         "): see \"Columns of names\" in docs/reference/formats.md"));
   }
 
+  // Columns of features that are called alike, or a sum of others.
+  void NoteHeader() const {
+    if (!users_are_rows_ || !options_.note) return;
+    const std::vector<std::string> names = HeaderOfEntries();
+    if (const auto twice = FindSameId(names, /*spelled_alike=*/true)) {
+      Note(absl::StrCat("Two columns are called ", Quoted(twice->first),
+                        ", and count as two features"));
+    }
+    for (const std::string& name : names) {
+      if (!NamesTotal(name)) continue;
+      Note(absl::StrCat("The column ", Quoted(name),
+                        " is read as a feature; if it adds up others, leave it "
+                        "out with --columns"));
+    }
+  }
+
   TableReading Reading() {
     reading_.separator = separator_;
     reading_.decimal_comma = marks_.has_commas();
@@ -1228,6 +1392,8 @@ class TextMatrixReader {
   // Label columns with fewer values than rows, and how many.
   std::vector<std::pair<std::size_t, std::uint64_t>> repeated_;
   bool counts_rows_ = false;        // the first field is 1, 2, 3 and so on
+  std::string second_line_;         // as FirstLines has it
+  std::uint64_t grouped_rows_ = 0;  // that HasGroupsOfDigits
   std::vector<bool> text_columns_;  // fields that are words in the first row
   DecimalMarks marks_;
   std::string class_;  // of the current line

@@ -12,7 +12,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
@@ -29,21 +28,6 @@ constexpr double kLargestFeature = 1e15;
 
 std::string TooLong(std::size_t length, std::size_t most) {
   return absl::StrCat("the text has ", length, " bytes; leave at most ", most);
-}
-
-// Returns whether the text is a number with a decimal comma, separators of
-// thousands, a currency or a percent sign: 3,5 and $1,234 and 12%.
-bool IsNumberInAnotherNotation(std::string_view text) {
-  const std::string digits =
-      absl::StrReplaceAll(View(text), {{",", ""},
-                                       {"%", ""},
-                                       {"$", ""},
-                                       {"'", ""},
-                                       {" ", ""},
-                                       {"\xE2\x82\xAC", ""},
-                                       {"\xC2\xA3", ""},
-                                       {"\xC2\xA0", ""}});
-  return digits.size() < text.size() && IsNumber(digits);
 }
 
 // One column of the file behind `item,name`.
@@ -181,7 +165,7 @@ class ItemTableReader {
     if (column.first_number != 0 || !categories_)
       return NotANumber(i, input_.line_number(), text.empty(),
                         column.first_number);
-    if (IsNumberInAnotherNotation(text)) {
+    if (HasNumber(NotationOf(text))) {
       return input_.Refuse(
           "input-not-a-number", i + 1,
           absl::StrCat(Quoted(text),
