@@ -13,7 +13,7 @@ namespace dpnmf {
 // Two features, from 0, on each line, with a space, a tab or a comma between
 // them; empty lines and lines that begin with # are skipped. The ends of the
 // edges, two for each. INVALID_ARGUMENT "feature-graph-invalid" with file and
-// line; errors of ReadFile.
+// line; errors of ForEachLineOfWords.
 absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureGraph(
     const std::string& path);
 

@@ -3,17 +3,28 @@
 #define DPNMF_COMMON_FILES_FEATURE_ROWS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace dpnmf {
 
+// Gives the words of each line that is neither empty nor begins with #, between
+// blanks, tabs and commas. Lines, encodings and errors are those of InputFile;
+// the file may be a pipe, and errors of ReadFile.
+absl::Status ForEachLineOfWords(
+    const std::string& path,
+    const std::function<absl::Status(const std::vector<std::string>& words,
+                                     std::uint64_t line)>& of);
+
 // At least one feature, from 0, in any order, with blanks, commas or ends of
 // lines between them; lines that begin with # are skipped. Ascending.
 // INVALID_ARGUMENT "feature-rows-malformed" with file and line, also if a
-// feature stands twice or there are more than `most`; errors of ReadFile.
+// feature stands twice or there are more than `most`; errors of
+// ForEachLineOfWords.
 absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureRows(
     const std::string& path, std::size_t most);
 

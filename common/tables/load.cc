@@ -132,13 +132,15 @@ absl::Status PlaceFeatures(const InputFile& input,
 
 // A refusal of a table, in which no flag of an import is advised: the programs
 // that read tables have none of them.
-absl::Status WithoutFlags(const absl::Status& refused) {
+absl::Status WithoutFlags(const absl::Status& refused, bool header_is_flag) {
   std::string sentence(refused.message());
   for (const char* flag :
        {"--header", "--label-columns", "--columns", "--delimiter",
         "--format-in", "--array", "--id-column", "--decimal"}) {
     const std::size_t at = sentence.find(flag);
-    if (at == sentence.npos) continue;
+    if (at == sentence.npos ||
+        (header_is_flag && flag == std::string("--header")))
+      continue;
     const std::size_t advice = sentence.rfind("; ", at);
     if (advice != sentence.npos) sentence.resize(advice);
   }
@@ -153,15 +155,18 @@ absl::Status WithoutFlags(const absl::Status& refused) {
 absl::StatusOr<LoadedMatrix> ReadTable(const std::string& path,
                                        bool users_are_rows,
                                        const TableOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(path));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open(path, options.progress, options.interrupted));
   DPNMF_ASSIGN_OR_RETURN(const MatrixFormat format,
                          DetectMatrixFormat(input.get()));
   LoadOptions load;
   load.table = &options;
+  load.header = options.header;
+  if (options.only_numbers && users_are_rows) load.label_columns = 0;
   absl::StatusOr<LoadedMatrix> table =
       format->read(input.get(), users_are_rows, load);
-  if (!table.ok()) return WithoutFlags(table.status());
+  if (!table.ok()) return WithoutFlags(table.status(), options.header_is_flag);
   if (!options.feature_names.empty() && !table->feature_names.empty()) {
     DPNMF_RETURN_IF_ERROR(
         PlaceFeatures(*input, options.feature_names, &*table));

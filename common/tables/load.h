@@ -87,7 +87,19 @@ struct LoadedMatrix {
   // LoadTable: names of the file that are none of the features', and features
   // that it spells differently (NameMatch).
   std::vector<std::string> left_out, respelled;
+  // LoadTable: of each TableOptions::kept, a text a person. Empty for formats
+  // without fields.
+  std::vector<std::vector<std::string>> kept;
   TableReading reading;
+};
+
+// A field of each line of a table whose text is kept: a class, an id. Where
+// people are columns, it is a line, of those that are neither empty nor
+// comments.
+struct KeptText {
+  int place = 0;          // from 1
+  std::string_view flag;  // that declares it
+  std::string_view code;  // of the refusal if there is no such place
 };
 
 // A file that is no V to import: people who stay here, parts, a second moment.
@@ -100,6 +112,13 @@ struct TableOptions {
   std::optional<std::uint64_t> features = {};  // D, if it is known
   // The flag that names the file, which then stands in front of a refusal.
   std::string flag = {};
+  std::vector<KeptText> kept = {};  // by place
+  bool only_numbers = false;  // people in rows: all other columns are entries
+  // As in LoadOptions. If `header_is_flag`, the program has the flag --header.
+  std::optional<bool> header = {};
+  bool header_is_flag = false;
+  LoadProgress progress = {};
+  std::function<bool()> interrupted = {};
 };
 
 struct LoadOptions {

@@ -83,6 +83,11 @@ std::optional<char> DeclaredSeparator(std::string_view line) {
   return separator;
 }
 
+char SeparatorOf(std::string_view beginning, char usual) {
+  return DeclaredSeparator(beginning.substr(0, beginning.find_first_of("\r\n")))
+      .value_or(LikelySeparator(FirstLines(beginning), usual));
+}
+
 char LikelySeparator(const std::vector<std::string_view>& lines, char usual) {
   const char candidates[] = {usual, ',', ';', '\t', '|', kBlanks};
   for (const char separator : candidates) {

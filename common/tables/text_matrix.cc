@@ -76,6 +76,14 @@ class TextMatrixReader {
 
   absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
     users_are_rows_ = users_are_rows;
+    if (options_.class_column.has_value()) {
+      taken_.push_back({*options_.class_column, "--class-column",
+                        "class-column-out-of-range"});
+    } else if (options_.table != nullptr) {
+      taken_ = options_.table->kept;
+    }
+    texts_.resize(taken_.size());
+    kept_.resize(taken_.size());
     DPNMF_RETURN_IF_ERROR(FindSeparator());
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
@@ -84,7 +92,8 @@ class TextMatrixReader {
     TakeHeaderFromComment();
     if (!options_.id_name.empty()) DPNMF_RETURN_IF_ERROR(FindIdByName());
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
-    if (!has_header && class_behind_first_) return NoClass(fields_.size());
+    if (!has_header && class_behind_first_)
+      return NoPlace(taken_[0], fields_.size());
     if (has_header && header_.empty()) {
       header_ = std::move(first_line_);
       reading_.header_line = row_line_;
@@ -109,7 +118,10 @@ class TextMatrixReader {
     if (marks_.commas_were_seen())
       Note("Commas are read as decimal marks, as by --decimal comma");
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
-    if (options_.table != nullptr) return TakeTable();
+    if (options_.table != nullptr) {
+      DPNMF_RETURN_IF_ERROR(CheckKeptLines());
+      return TakeTable();
+    }
     DPNMF_RETURN_IF_ERROR(CheckIds());
     DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
     NoteNames();
@@ -135,6 +147,7 @@ class TextMatrixReader {
   LoadedMatrix TakeTable() {
     LoadedMatrix table = DenseOfRows(std::move(numbers_), rows_,
                                      entries_.size(), users_are_rows_);
+    table.kept = std::move(kept_);
     std::vector<std::string> above = HeaderOfEntries();
     (users_are_rows_ ? table.ids : table.feature_names) = NamesInFront();
     (users_are_rows_ ? table.feature_names : table.ids) = std::move(above);
@@ -244,8 +257,7 @@ class TextMatrixReader {
     const std::vector<std::string_view> lines = FirstLines(beginning);
     if (!options_.delimiter.has_value()) {
       const char usual = separator_;
-      separator_ =
-          declared.has_value() ? *declared : LikelySeparator(lines, usual);
+      separator_ = SeparatorOf(beginning, usual);
       if (separator_ != usual) {
         Note(absl::StrCat("Fields are separated as by --delimiter ",
                           NameOfSeparator(separator_)));
@@ -288,13 +300,14 @@ class TextMatrixReader {
       begun_ = true;
       if (AddPlainRow(line)) continue;
       DPNMF_ASSIGN_OR_RETURN(const bool is_split, Split(line));
+      if (is_split && IsKeptLine()) continue;
       if (is_split) {
         if (width_ == 0) {
           first_line_.clear();
           for (const std::string_view field : fields_)
             first_line_.push_back(FieldText(line_, field));
         }
-        DPNMF_RETURN_IF_ERROR(TakeClass(line_));
+        DPNMF_RETURN_IF_ERROR(TakeTexts());
         return true;
       }
       absl::Status malformed =
@@ -385,57 +398,122 @@ class TextMatrixReader {
     --reading_.comment_lines;
   }
 
-  // Takes the field of the class out of the line: whatever the other fields
-  // are, they are so without it.
-  absl::Status TakeClass(std::string_view line) {
-    if (!options_.class_column.has_value()) return absl::OkStatus();
-    const auto column = static_cast<std::size_t>(*options_.class_column);
-    // The first line may be a header as R writes it: one field fewer.
-    if (width_ == 0 && header_.empty() && column == fields_.size() + 1 &&
-        options_.header.value_or(std::none_of(
-            fields_.begin(), fields_.end(),
-            [](std::string_view field) { return HasNumber(field); }))) {
-      class_behind_first_ = true;
-      return absl::OkStatus();
+  // Where people are columns, takes the lines that are kept as texts.
+  bool IsKeptLine() {
+    if (users_are_rows_ || taken_.empty()) return false;
+    ++lines_seen_;
+    for (std::size_t k = 0; k < taken_.size(); ++k) {
+      if (taken_[k].place != lines_seen_) continue;
+      for (const std::string_view field : fields_)
+        kept_[k].push_back(FieldText(line_, field));
+      return true;
     }
-    if (column < 1 || column > fields_.size()) return NoClass(fields_.size());
-    class_ = FieldText(line, fields_[column - 1]);
-    fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(column) - 1);
+    return false;
+  }
+
+  // Takes the fields of texts out of the line, such as that of the class:
+  // whatever the other fields are, they are so without them.
+  absl::Status TakeTexts() {
+    if (!users_are_rows_) return absl::OkStatus();
+    const std::size_t in_file = fields_.size();
+    for (std::size_t k = taken_.size(); k-- > 0;) {
+      const auto place = static_cast<std::size_t>(taken_[k].place);
+      // The first line may be a header as R writes it: one field fewer.
+      if (width_ == 0 && header_.empty() && place == in_file + 1 &&
+          options_.class_column.has_value() &&
+          options_.header.value_or(std::none_of(
+              fields_.begin(), fields_.end(),
+              [](std::string_view field) { return HasNumber(field); }))) {
+        class_behind_first_ = true;
+        return absl::OkStatus();
+      }
+      if (taken_[k].place < 1 || place > in_file)
+        return NoPlace(taken_[k], in_file);
+      texts_[k] = FieldText(line_, fields_[place - 1]);
+      fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(place) - 1);
+    }
     if (!fields_.empty()) return absl::OkStatus();
-    return Refuse("input-malformed", column,
+    return Refuse("input-malformed",
+                  static_cast<std::uint64_t>(taken_[0].place),
                   "the line has no field besides the class; check the "
                   "separator");
   }
 
-  absl::Status NoClass(std::size_t fields) const {
+  absl::Status NoPlace(const KeptText& text, std::size_t places) const {
     return Refuse(
-        "class-column-out-of-range", fields,
-        absl::StrCat("the line has ", fields,
-                     " fields, and the class is declared in field ",
-                     *options_.class_column, "; correct --class-column"));
+        text.code, places,
+        absl::StrCat(users_are_rows_ ? "the line has " : "the file has ",
+                     places, users_are_rows_ ? " fields" : " lines", ", and ",
+                     View(text.flag), " declares ", text.place, "; correct ",
+                     View(text.flag)));
   }
 
   // The number of fields_[index] in the file.
   std::uint64_t FieldNumber(std::size_t index) const {
-    const bool behind =
-        options_.class_column.has_value() &&
-        index + 1 >= static_cast<std::size_t>(*options_.class_column);
-    return index + (behind ? 2 : 1);
+    std::uint64_t number = index + 1;
+    if (!users_are_rows_) return number;
+    for (const KeptText& text : taken_)
+      if (number >= static_cast<std::uint64_t>(text.place)) ++number;
+    return number;
   }
 
-  // So many fields, with that of the class.
+  // So many fields, with those of texts.
   std::size_t InFile(std::size_t fields) const {
-    return fields + (options_.class_column.has_value() ? 1 : 0);
+    return fields + (users_are_rows_ ? taken_.size() : 0);
+  }
+
+  // Texts of one person.
+  void KeepTexts() {
+    if (options_.table == nullptr || !users_are_rows_) return;
+    for (std::size_t k = 0; k < taken_.size(); ++k) {
+      if (texts_[k].empty()) {
+        refused_.Note(
+            Refuse(
+                "input-malformed", static_cast<std::uint64_t>(taken_[k].place),
+                absl::StrCat("the field is empty, and ", View(taken_[k].flag),
+                             " declares it; write a text for each "
+                             "person")),
+            "text");
+      }
+      kept_[k].push_back(std::move(texts_[k]));
+    }
+  }
+
+  // Where people are columns: a text for each, perhaps behind names of lines.
+  absl::Status CheckKeptLines() {
+    for (std::size_t k = 0; k < taken_.size() && !users_are_rows_; ++k) {
+      std::vector<std::string>& texts = kept_[k];
+      if (taken_[k].place > lines_seen_ || taken_[k].place < 1)
+        return NoPlace(taken_[k], static_cast<std::size_t>(lines_seen_));
+      if (texts.size() == entries_.size() + label_columns_) {
+        texts.erase(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(
+                                                       label_columns_));
+      }
+      const bool any_empty =
+          std::find(texts.begin(), texts.end(), "") != texts.end();
+      if (texts.size() == entries_.size() && !any_empty) continue;
+      return input_.RefuseAt(
+          any_empty ? "input-malformed" : "input-ragged", 0, 0,
+          absl::StrCat("line ", taken_[k].place, ", which ",
+                       View(taken_[k].flag), " declares, has ",
+                       any_empty ? "an empty text; write one for each person"
+                                 : absl::StrCat("texts of ", texts.size(),
+                                                " people, and other lines "
+                                                "have ",
+                                                entries_.size(),
+                                                " numbers; make them equal")));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AddLabel() {
     if (!options_.class_column.has_value()) return absl::OkStatus();
     const auto& classes = options_.classes;
-    const auto found = std::find(classes.begin(), classes.end(), class_);
+    const auto found = std::find(classes.begin(), classes.end(), texts_[0]);
     if (found == classes.end()) {
       refused_.Note(Refuse(
           "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
-          absl::StrCat("the label ", Quoted(class_),
+          absl::StrCat("the label ", Quoted(texts_[0]),
                        " is not declared; declare it with --classes, or "
                        "correct it")));
       return absl::OkStatus();
@@ -555,6 +633,10 @@ class TextMatrixReader {
                        "default, or a row; give --header yes or --header no"));
     }
     const auto other = std::find_if_not(begin, fields_.end(), has_number);
+    // A line of a feature may begin with its name.
+    if (options_.table != nullptr && !users_are_rows_ && other == begin &&
+        numbers + 1 == fields_.end() - begin && IsText(NotationOf(*other)))
+      return false;
     const bool has_word =
         std::any_of(begin, fields_.end(), [](std::string_view field) {
           const Notation notation = NotationOf(field);
@@ -584,8 +666,7 @@ class TextMatrixReader {
   // without: names, as R writes them.
   bool HasQuotedNumbers() const {
     Fields below;
-    if (options_.class_column.has_value() ||
-        !SplitFields(second_line_, separator_, &below))
+    if (!taken_.empty() || !SplitFields(second_line_, separator_, &below))
       return false;
     const auto is_quoted = [](std::string_view line, std::string_view field) {
       return field.data() > line.data() && field.data()[-1] == '"';
@@ -746,8 +827,8 @@ class TextMatrixReader {
       counts_rows_ = true;
     }
     if (unnamed_labels) header_.insert(header_.begin(), "");
-    if (options_.class_column.has_value())
-      header_.erase(header_.begin() + *options_.class_column - 1);
+    for (std::size_t k = users_are_rows_ ? taken_.size() : 0; k-- > 0;)
+      header_.erase(header_.begin() + taken_[k].place - 1);
     return absl::OkStatus();
   }
 
@@ -907,7 +988,7 @@ class TextMatrixReader {
     for (std::size_t i = 0; i < width_; ++i)
       lines_.values[begin + FieldNumber(i) - 1] = marks_.AnyFloat(fields_[i]);
     if (lines_.class_field.has_value())
-      lines_.values[begin + *lines_.class_field] = marks_.AnyFloat(class_);
+      lines_.values[begin + *lines_.class_field] = marks_.AnyFloat(texts_[0]);
   }
 
   absl::Status UnknownColumn(std::string_view name) const {
@@ -993,6 +1074,7 @@ class TextMatrixReader {
     }
     ++rows_;
     KeepLine();
+    KeepTexts();
     return AddLabel();
   }
 
@@ -1396,7 +1478,10 @@ class TextMatrixReader {
   std::uint64_t grouped_rows_ = 0;  // that HasGroupsOfDigits
   std::vector<bool> text_columns_;  // fields that are words in the first row
   DecimalMarks marks_;
-  std::string class_;  // of the current line
+  std::vector<KeptText> taken_;     // texts beside the numbers, by place
+  std::vector<std::string> texts_;  // of the current line, as taken_
+  std::vector<std::vector<std::string>> kept_;  // LoadTable: of all, as taken_
+  int lines_seen_ = 0;  // where people are columns and texts are kept
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
   bool users_are_rows_ = true;
