@@ -132,15 +132,14 @@ absl::Status PlaceFeatures(const InputFile& input,
 
 // A refusal of a table, in which no flag of an import is advised: the programs
 // that read tables have none of them.
-absl::Status WithoutFlags(const absl::Status& refused, bool header_is_flag) {
+absl::Status WithoutFlags(const absl::Status& refused, bool labelled) {
   std::string sentence(refused.message());
-  for (const char* flag :
-       {"--header", "--label-columns", "--columns", "--delimiter",
-        "--format-in", "--array", "--id-column", "--decimal"}) {
+  for (const std::string_view flag :
+       {"--header", "--id-column", "--label-columns", "--columns",
+        "--delimiter", "--format-in", "--array", "--decimal"}) {
+    if (labelled && (flag == "--header" || flag == "--id-column")) continue;
     const std::size_t at = sentence.find(flag);
-    if (at == sentence.npos ||
-        (header_is_flag && flag == std::string("--header")))
-      continue;
+    if (at == sentence.npos) continue;
     const std::size_t advice = sentence.rfind("; ", at);
     if (advice != sentence.npos) sentence.resize(advice);
   }
@@ -163,10 +162,10 @@ absl::StatusOr<LoadedMatrix> ReadTable(const std::string& path,
   LoadOptions load;
   load.table = &options;
   load.header = options.header;
-  if (options.only_numbers && users_are_rows) load.label_columns = 0;
+  if (options.labelled && users_are_rows) load.label_columns = 0;
   absl::StatusOr<LoadedMatrix> table =
       format->read(input.get(), users_are_rows, load);
-  if (!table.ok()) return WithoutFlags(table.status(), options.header_is_flag);
+  if (!table.ok()) return WithoutFlags(table.status(), options.labelled);
   if (!options.feature_names.empty() && !table->feature_names.empty()) {
     DPNMF_RETURN_IF_ERROR(
         PlaceFeatures(*input, options.feature_names, &*table));

@@ -113,10 +113,10 @@ struct TableOptions {
   // The flag that names the file, which then stands in front of a refusal.
   std::string flag = {};
   std::vector<KeptText> kept = {};  // by place
-  bool only_numbers = false;  // people in rows: all other columns are entries
-  // As in LoadOptions. If `header_is_flag`, the program has the flag --header.
-  std::optional<bool> header = {};
-  bool header_is_flag = false;
+  // The program has the flags --header, --class-column and --id-column. Where
+  // people are rows, all columns that these do not declare are entries.
+  bool labelled = false;
+  std::optional<bool> header = {};  // as in LoadOptions
   LoadProgress progress = {};
   std::function<bool()> interrupted = {};
 };

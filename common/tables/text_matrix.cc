@@ -24,16 +24,12 @@
 #include "common/tables/label_guess.h"
 #include "common/tables/separator.h"
 #include "common/tables/sum_rows.h"
+#include "common/tables/text_rows.h"
 
 namespace dpnmf {
 namespace {
 
-using Fields = std::vector<std::string_view>;
-
-// A quoted field has at most so many lines: a quote that nothing closes would
-// take the rest of the file.
-constexpr int kMostLinesOfRow = 100;
-constexpr std::size_t kLongestRowOfLines = std::size_t{1} << 20;
+using Fields = TextRows::Fields;
 
 bool HasNumber(std::string_view field) { return HasNumber(NotationOf(field)); }
 
@@ -71,33 +67,31 @@ std::string AdviceOnSeparator(std::string_view field) {
 
 class TextMatrixReader {
  public:
-  TextMatrixReader(InputFile* input, char separator, const LoadOptions& options)
-      : input_(*input), separator_(separator), options_(options) {}
+  TextMatrixReader(InputFile* input, char separator, bool users_are_rows,
+                   const LoadOptions& options)
+      : input_(*input),
+        options_(options),
+        users_are_rows_(users_are_rows),
+        text_(input, separator, options, users_are_rows, &refused_) {}
 
-  absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
-    users_are_rows_ = users_are_rows;
-    if (options_.class_column.has_value()) {
-      taken_.push_back({*options_.class_column, "--class-column",
-                        "class-column-out-of-range"});
-    } else if (options_.table != nullptr) {
-      taken_ = options_.table->kept;
-    }
-    texts_.resize(taken_.size());
-    kept_.resize(taken_.size());
-    DPNMF_RETURN_IF_ERROR(FindSeparator());
+  absl::StatusOr<LoadedMatrix> Read() {
+    DPNMF_RETURN_IF_ERROR(text_.Begin());
+    marks_ = DecimalMarks(options_.decimal, text_.separator());
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file is empty; give another");
-    TakeHeaderFromComment();
+    if (auto names = text_.TakeNamesOfComment()) {
+      header_ = *std::move(names);
+      reading_.header_line = text_.last_comment();
+    }
     if (!options_.id_name.empty()) DPNMF_RETURN_IF_ERROR(FindIdByName());
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
-    if (!has_header && class_behind_first_)
-      return NoPlace(taken_[0], fields_.size());
+    if (!has_header && text_.first_row_lacks_class())
+      return text_.RefuseFirstRow();
     if (has_header && header_.empty()) {
-      header_ = std::move(first_line_);
-      reading_.header_line = row_line_;
-      class_behind_first_ = false;
+      header_ = text_.first_row();
+      reading_.header_line = text_.line_number();
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
       if (!more) {
         return Refuse("input-empty", 0,
@@ -117,18 +111,21 @@ class TextMatrixReader {
     DPNMF_RETURN_IF_ERROR(CheckBlanks());
     if (marks_.commas_were_seen())
       Note("Commas are read as decimal marks, as by --decimal comma");
-    DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
+    DPNMF_RETURN_IF_ERROR(CheckLabelsOf());
     if (options_.table != nullptr) {
-      DPNMF_RETURN_IF_ERROR(CheckKeptLines());
-      return TakeTable();
+      DPNMF_ASSIGN_OR_RETURN(auto texts,
+                             text_.TakeKept(entries_.size(), label_columns_));
+      LoadedMatrix table = TakeTable();
+      table.kept = std::move(texts);
+      return table;
     }
     DPNMF_RETURN_IF_ERROR(CheckIds());
     DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
     NoteNames();
     NoteHeader();
     reading_.rows = rows_;
-    LoadedMatrix matrix =
-        DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
+    LoadedMatrix matrix = DenseOfRows(std::move(values_), rows_,
+                                      entries_.size(), users_are_rows_);
     if (options_.sum_rows) {
       DPNMF_RETURN_IF_ERROR(
           SumRows(input_, matrix.features, &ids_, &labels_, &matrix.values));
@@ -147,7 +144,6 @@ class TextMatrixReader {
   LoadedMatrix TakeTable() {
     LoadedMatrix table = DenseOfRows(std::move(numbers_), rows_,
                                      entries_.size(), users_are_rows_);
-    table.kept = std::move(kept_);
     std::vector<std::string> above = HeaderOfEntries();
     (users_are_rows_ ? table.ids : table.feature_names) = NamesInFront();
     (users_are_rows_ ? table.feature_names : table.ids) = std::move(above);
@@ -237,283 +233,35 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
-  // InputFile::Refuse, of the line in which the current row begins.
   absl::Status Refuse(std::string_view code, std::uint64_t column,
                       std::string_view problem) const {
-    return input_.RefuseAt(code, row_line_, column, problem);
+    return text_.Refuse(code, column, problem);
   }
 
   void Note(const std::string& sentence) const {
     if (options_.note) options_.note(sentence);
   }
 
-  // The separator that a flag or the first line declares, else the one that the
-  // first lines have.
-  absl::Status FindSeparator() {
-    DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
-                           input_.Peek(kBeginning));
-    const auto declared =
-        DeclaredSeparator(beginning.substr(0, beginning.find_first_of("\r\n")));
-    const std::vector<std::string_view> lines = FirstLines(beginning);
-    if (!options_.delimiter.has_value()) {
-      const char usual = separator_;
-      separator_ = SeparatorOf(beginning, usual);
-      if (separator_ != usual) {
-        Note(absl::StrCat("Fields are separated as by --delimiter ",
-                          NameOfSeparator(separator_)));
-      }
-    }
-    if (lines.size() > 1) second_line_ = lines[1];
-    marks_ = DecimalMarks(options_.decimal, separator_);
-    std::string_view line;
-    return declared.has_value() ? input_.ReadLine(&line).status()
-                                : absl::OkStatus();
-  }
-
-  // Splits the next line that is neither empty nor a comment; empty lines may
-  // stand only above the first and at the end of the file.
   absl::StatusOr<bool> NextRow() {
-    std::uint64_t empty_line = 0;
     while (true) {
       std::string_view line;
-      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
+      DPNMF_ASSIGN_OR_RETURN(const bool more, text_.NextLine(&line));
       if (!more) return false;
-      row_line_ = input_.line_number();
-      if (IsBlank(line, separator_)) {
-        if (empty_line == 0 && begun_) empty_line = row_line_;
-        continue;
-      }
-      if (IsComment(line)) {
-        ++reading_.comment_lines;
-        if (!begun_) {
-          comment_ = line;
-          comment_line_ = row_line_;
-        }
-        continue;
-      }
-      if (empty_line != 0) {
-        refused_.Note(input_.RefuseAt(
-            "input-ragged", empty_line, 1,
-            "the line is empty; remove it or write its numbers"));
-        empty_line = 0;
-      }
-      begun_ = true;
       if (AddPlainRow(line)) continue;
-      DPNMF_ASSIGN_OR_RETURN(const bool is_split, Split(line));
-      if (is_split && IsKeptLine()) continue;
-      if (is_split) {
-        if (width_ == 0) {
-          first_line_.clear();
-          for (const std::string_view field : fields_)
-            first_line_.push_back(FieldText(line_, field));
-        }
-        DPNMF_RETURN_IF_ERROR(TakeTexts());
-        return true;
-      }
-      absl::Status malformed =
-          Refuse("input-malformed", fields_.size() + 1,
-                 "a quoted field must end with a quote before the separator; "
-                 "correct or remove the quotes");
-      if (width_ == 0) return malformed;  // the layout is not known yet
-      refused_.Note(std::move(malformed));
+      DPNMF_ASSIGN_OR_RETURN(const bool is_row, text_.TakeRow(line));
+      if (is_row) return true;
     }
-  }
-
-  // Splits the line into fields_; a field in quotes may go on in further lines.
-  absl::StatusOr<bool> Split(std::string_view line) {
-    line_ = line;
-    if (SplitFields(line_, separator_, &fields_)) return true;
-    if (!HasOpenQuote(line_, separator_)) return false;
-    joined_ = line;
-    line_ = joined_;
-    for (int i = 1; i < kMostLinesOfRow; ++i) {
-      std::string_view next;
-      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&next));
-      if (!more) break;
-      absl::StrAppend(&joined_, "\n", View(next));
-      line_ = joined_;
-      if (joined_.size() > kLongestRowOfLines) break;
-      if (next.find('"') == std::string_view::npos) continue;
-      if (SplitFields(line_, separator_, &fields_))
-        return std::none_of(
-            fields_.begin(), fields_.end(),
-            [this](std::string_view field) { return HoldsRows(field); });
-      if (!HasOpenQuote(line_, separator_)) return false;
-    }
-    SplitFields(line_, separator_, &fields_);  // the field that does not end
-    return false;
-  }
-
-  // Returns whether a field of several lines has numbers behind separators: a
-  // quote that nobody closed, and the rows of other people.
-  bool HoldsRows(std::string_view field) const {
-    if (separator_ == kBlanks || field.find('\n') == std::string_view::npos)
-      return false;
-    for (const absl::string_view line : absl::StrSplit(View(field), '\n')) {
-      const std::vector<absl::string_view> parts =
-          absl::StrSplit(line, separator_);
-      if (std::any_of(parts.begin() + 1, parts.end(), [](const auto& part) {
-            return IsNumber({part.data(), part.size()});
-          }))
-        return true;
-    }
-    return false;
-  }
-
-  // Lines that begin with # are comments above the first row, unless a number
-  // in any notation follows a label such as "#word"; below it those of one
-  // field in a table of several. Nobody's row is left out.
-  bool IsComment(std::string_view line) {
-    if (!line.starts_with('#')) return false;
-    Fields fields;
-    const bool is_one =
-        !SplitFields(line, separator_, &fields) || fields.size() < 2;
-    if (begun_) return is_one && width_ > 1;
-    const bool has_label = line.size() > 1 && line[1] != ' ' &&
-                           line[1] != '\t' && line[1] != separator_;
-    return !has_label || is_one ||
-           std::none_of(
-               fields.begin() + 1, fields.end(),
-               [](std::string_view field) { return HasNumber(field); });
-  }
-
-  // The comment above the first row is a header if it names its fields, as
-  // numpy.savetxt writes it.
-  void TakeHeaderFromComment() {
-    if (comment_.empty() || comment_line_ + 1 != row_line_ ||
-        options_.header == false ||
-        std::none_of(fields_.begin(), fields_.end(),
-                     [](std::string_view field) { return HasNumber(field); }))
-      return;
-    const std::string_view names = TrimBlanks(std::string_view(comment_).substr(
-        std::min(comment_.find_first_not_of('#'), comment_.size())));
-    Fields fields;
-    if (!SplitFields(names, separator_, &fields) ||
-        fields.size() != InFile(fields_.size()) ||
-        std::any_of(fields.begin(), fields.end(),
-                    [](std::string_view field) { return HasNumber(field); }))
-      return;
-    header_.assign(fields.begin(), fields.end());
-    reading_.header_line = comment_line_;
-    --reading_.comment_lines;
-  }
-
-  // Where people are columns, takes the lines that are kept as texts.
-  bool IsKeptLine() {
-    if (users_are_rows_ || taken_.empty()) return false;
-    ++lines_seen_;
-    for (std::size_t k = 0; k < taken_.size(); ++k) {
-      if (taken_[k].place != lines_seen_) continue;
-      for (const std::string_view field : fields_)
-        kept_[k].push_back(FieldText(line_, field));
-      return true;
-    }
-    return false;
-  }
-
-  // Takes the fields of texts out of the line, such as that of the class:
-  // whatever the other fields are, they are so without them.
-  absl::Status TakeTexts() {
-    if (!users_are_rows_) return absl::OkStatus();
-    const std::size_t in_file = fields_.size();
-    for (std::size_t k = taken_.size(); k-- > 0;) {
-      const auto place = static_cast<std::size_t>(taken_[k].place);
-      // The first line may be a header as R writes it: one field fewer.
-      if (width_ == 0 && header_.empty() && place == in_file + 1 &&
-          options_.class_column.has_value() &&
-          options_.header.value_or(std::none_of(
-              fields_.begin(), fields_.end(),
-              [](std::string_view field) { return HasNumber(field); }))) {
-        class_behind_first_ = true;
-        return absl::OkStatus();
-      }
-      if (taken_[k].place < 1 || place > in_file)
-        return NoPlace(taken_[k], in_file);
-      texts_[k] = FieldText(line_, fields_[place - 1]);
-      fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(place) - 1);
-    }
-    if (!fields_.empty()) return absl::OkStatus();
-    return Refuse("input-malformed",
-                  static_cast<std::uint64_t>(taken_[0].place),
-                  "the line has no field besides the class; check the "
-                  "separator");
-  }
-
-  absl::Status NoPlace(const KeptText& text, std::size_t places) const {
-    return Refuse(
-        text.code, places,
-        absl::StrCat(users_are_rows_ ? "the line has " : "the file has ",
-                     places, users_are_rows_ ? " fields" : " lines", ", and ",
-                     View(text.flag), " declares ", text.place, "; correct ",
-                     View(text.flag)));
-  }
-
-  // The number of fields_[index] in the file.
-  std::uint64_t FieldNumber(std::size_t index) const {
-    std::uint64_t number = index + 1;
-    if (!users_are_rows_) return number;
-    for (const KeptText& text : taken_)
-      if (number >= static_cast<std::uint64_t>(text.place)) ++number;
-    return number;
-  }
-
-  // So many fields, with those of texts.
-  std::size_t InFile(std::size_t fields) const {
-    return fields + (users_are_rows_ ? taken_.size() : 0);
-  }
-
-  // Texts of one person.
-  void KeepTexts() {
-    if (options_.table == nullptr || !users_are_rows_) return;
-    for (std::size_t k = 0; k < taken_.size(); ++k) {
-      if (texts_[k].empty()) {
-        refused_.Note(
-            Refuse(
-                "input-malformed", static_cast<std::uint64_t>(taken_[k].place),
-                absl::StrCat("the field is empty, and ", View(taken_[k].flag),
-                             " declares it; write a text for each "
-                             "person")),
-            "text");
-      }
-      kept_[k].push_back(std::move(texts_[k]));
-    }
-  }
-
-  // Where people are columns: a text for each, perhaps behind names of lines.
-  absl::Status CheckKeptLines() {
-    for (std::size_t k = 0; k < taken_.size() && !users_are_rows_; ++k) {
-      std::vector<std::string>& texts = kept_[k];
-      if (taken_[k].place > lines_seen_ || taken_[k].place < 1)
-        return NoPlace(taken_[k], static_cast<std::size_t>(lines_seen_));
-      if (texts.size() == entries_.size() + label_columns_) {
-        texts.erase(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(
-                                                       label_columns_));
-      }
-      const bool any_empty =
-          std::find(texts.begin(), texts.end(), "") != texts.end();
-      if (texts.size() == entries_.size() && !any_empty) continue;
-      return input_.RefuseAt(
-          any_empty ? "input-malformed" : "input-ragged", 0, 0,
-          absl::StrCat("line ", taken_[k].place, ", which ",
-                       View(taken_[k].flag), " declares, has ",
-                       any_empty ? "an empty text; write one for each person"
-                                 : absl::StrCat("texts of ", texts.size(),
-                                                " people, and other lines "
-                                                "have ",
-                                                entries_.size(),
-                                                " numbers; make them equal")));
-    }
-    return absl::OkStatus();
   }
 
   absl::Status AddLabel() {
     if (!options_.class_column.has_value()) return absl::OkStatus();
     const auto& classes = options_.classes;
-    const auto found = std::find(classes.begin(), classes.end(), texts_[0]);
+    const auto found =
+        std::find(classes.begin(), classes.end(), text_.class_text());
     if (found == classes.end()) {
       refused_.Note(Refuse(
           "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
-          absl::StrCat("the label ", Quoted(texts_[0]),
+          absl::StrCat("the label ", Quoted(text_.class_text()),
                        " is not declared; declare it with --classes, or "
                        "correct it")));
       return absl::OkStatus();
@@ -532,10 +280,10 @@ class TextMatrixReader {
     const char* at = line.data();
     const char* const end = at + line.size();
     for (std::size_t field = 0; field < width_; ++field) {
-      if (field > 0 && (at == end || *at++ != separator_)) break;
+      if (field > 0 && (at == end || *at++ != text_.separator())) break;
       if (field < label_columns_) {
-        const void* const next =
-            std::memchr(at, separator_, static_cast<std::size_t>(end - at));
+        const void* const next = std::memchr(
+            at, text_.separator(), static_cast<std::size_t>(end - at));
         if (next == nullptr ||
             std::memchr(at, '"', static_cast<std::size_t>(end - at)))
           break;
@@ -592,18 +340,19 @@ class TextMatrixReader {
     while (digit < end && digit - *at < kMostDigits && *digit >= '0' &&
            *digit <= '9')
       whole = 10 * whole + static_cast<std::uint32_t>(*digit++ - '0');
-    if (digit > *at && (digit == end || *digit == separator_)) {
+    if (digit > *at && (digit == end || *digit == text_.separator())) {
       *value = static_cast<float>(whole);
       *at = digit;
       return true;
     }
     double number = 0;
     const auto [rest, error] = std::from_chars(*at, end, number);
-    if (error != std::errc() || (rest != end && *rest != separator_) ||
+    if (error != std::errc() || (rest != end && *rest != text_.separator()) ||
         ToEntry(number, value).has_value())
       return false;
     marks_.NoteNumber(
-        std::string_view(*at, static_cast<std::size_t>(rest - *at)), row_line_);
+        std::string_view(*at, static_cast<std::size_t>(rest - *at)),
+        text_.line_number());
     *at = rest;
     return true;
   }
@@ -615,44 +364,51 @@ class TextMatrixReader {
     if (!header_.empty()) return true;
     if (options_.header.has_value()) return *options_.header;
     if (HasQuotedNumbers()) return true;
-    const auto labels = std::min(
-        fields_.size(), static_cast<std::size_t>(LabelColumns().value_or(0)));
-    const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
+    const auto labels =
+        std::min(text_.fields().size(),
+                 static_cast<std::size_t>(LabelColumns().value_or(0)));
+    const auto begin =
+        text_.fields().begin() + static_cast<std::ptrdiff_t>(labels);
     const auto has_number = [](std::string_view field) {
       return HasNumber(field);
     };
-    const auto numbers = std::count_if(begin, fields_.end(), has_number);
-    if (numbers == fields_.end() - begin) {
+    const auto numbers = std::count_if(begin, text_.fields().end(), has_number);
+    if (numbers == text_.fields().end() - begin) {
       // A table of D rows does not become one of D + 1 without being refused.
       const bool is_counted = options_.table != nullptr && !users_are_rows_;
-      if (is_counted || !CountsFromZero(begin, fields_.end())) return false;
+      if (is_counted || !CountsFromZero(begin, text_.fields().end()))
+        return false;
       return Refuse(
-          "input-ambiguous", FieldNumber(labels),
+          "input-ambiguous", text_.FieldNumber(labels),
           absl::StrCat("the first line is 0 to ", numbers - 1,
                        ": it could be a header, which pandas writes by "
                        "default, or a row; give --header yes or --header no"));
     }
-    const auto other = std::find_if_not(begin, fields_.end(), has_number);
+    const auto other =
+        std::find_if_not(begin, text_.fields().end(), has_number);
     // A line of a feature may begin with its name.
     if (options_.table != nullptr && !users_are_rows_ && other == begin &&
-        numbers + 1 == fields_.end() - begin && IsText(NotationOf(*other)))
+        numbers + 1 == text_.fields().end() - begin &&
+        IsText(NotationOf(*other)))
       return false;
     const bool has_word =
-        std::any_of(begin, fields_.end(), [](std::string_view field) {
+        std::any_of(begin, text_.fields().end(), [](std::string_view field) {
           const Notation notation = NotationOf(field);
           return IsText(notation) || notation == Notation::kMeasure;
         });
     // A row whose entries are missing or no numbers; but nothing in front is
     // what pandas writes above its index.
     if (numbers > 0 && !has_word &&
-        std::find(begin, fields_.end() - 1, std::string_view()) ==
-            fields_.end() - 1)
+        std::find(begin, text_.fields().end() - 1, std::string_view()) ==
+            text_.fields().end() - 1)
       return false;
     // nan, inf and NA are names among words.
-    if (numbers == 0 && (has_word || begin == fields_.end())) return true;
+    if (numbers == 0 && (has_word || begin == text_.fields().end()))
+      return true;
     return Refuse(
         "input-ambiguous",
-        FieldNumber(static_cast<std::size_t>(other - fields_.begin())),
+        text_.FieldNumber(
+            static_cast<std::size_t>(other - text_.fields().begin())),
         numbers == 0
             ? absl::StrCat(Quoted(*other),
                            " could be a name or an entry that is no number; "
@@ -666,19 +422,21 @@ class TextMatrixReader {
   // without: names, as R writes them.
   bool HasQuotedNumbers() const {
     Fields below;
-    if (!taken_.empty() || !SplitFields(second_line_, separator_, &below))
+    if (text_.has_texts() ||
+        !SplitFields(text_.second_line(), text_.separator(), &below))
       return false;
     const auto is_quoted = [](std::string_view line, std::string_view field) {
       return field.data() > line.data() && field.data()[-1] == '"';
     };
     bool any = false;
     // From the end: names of rows may have nothing above them.
-    for (std::size_t i = 1; i <= std::min(fields_.size(), below.size()); ++i) {
-      const std::string_view name = fields_[fields_.size() - i];
+    for (std::size_t i = 1; i <= std::min(text_.fields().size(), below.size());
+         ++i) {
+      const std::string_view name = text_.fields()[text_.fields().size() - i];
       const std::string_view number = below[below.size() - i];
       if (!HasNumber(name)) continue;
-      if (!is_quoted(line_, name) || !HasNumber(number) ||
-          is_quoted(second_line_, number))
+      if (!is_quoted(text_.line(), name) || !HasNumber(number) ||
+          is_quoted(text_.second_line(), number))
         return false;
       any = true;
     }
@@ -694,7 +452,7 @@ class TextMatrixReader {
           absl::StrCat("people are identified by the column ",
                        Quoted(options_.id_name), ", and ", View(problem)));
     };
-    const auto& names = header_.empty() ? first_line_ : header_;
+    const auto& names = header_.empty() ? text_.first_row() : header_;
     std::optional<int> found;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (TrimBlanks(names[i]) != options_.id_name) continue;
@@ -717,16 +475,17 @@ class TextMatrixReader {
 
   // From the first row of numbers: its width and how many labels lead it.
   absl::Status FixLayout(bool has_header) {
-    width_ = fields_.size();
-    words_only_ = LeadingWords(fields_);
+    width_ = text_.fields().size();
+    text_.set_width(width_);
+    words_only_ = LeadingWords(text_.fields());
     std::size_t named = 0;  // by the header
     if (has_header) {
       DPNMF_RETURN_IF_ERROR(FitHeader());
       while (named < header_.size() && header_[named].empty()) ++named;
       // The names of the features in a file of `dpnmf model`.
       if (named == 0 && !users_are_rows_ && header_[0] == "feature") named = 1;
-    } else if (fields_.size() > 1 && fields_.back().empty()) {
-      return Refuse("input-ragged", InFile(width_),
+    } else if (text_.fields().size() > 1 && text_.fields().back().empty()) {
+      return Refuse("input-ragged", text_.InFile(width_),
                     "the line ends with a separator; remove it from the end of "
                     "every line, or write 0 behind it if an entry is missing");
     }
@@ -751,8 +510,8 @@ class TextMatrixReader {
     }
     if (options_.id_column.has_value() &&
         (*options_.id_column < 1 || IdIndex() >= width_)) {
-      return Refuse("id-column-out-of-range", InFile(width_),
-                    absl::StrCat("the line has ", InFile(width_),
+      return Refuse("id-column-out-of-range", text_.InFile(width_),
+                    absl::StrCat("the line has ", text_.InFile(width_),
                                  " fields, and the id is declared in "
                                  "field ",
                                  *options_.id_column, "; correct --id-column"));
@@ -768,9 +527,9 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(TakeColumnsBehindLabels());
     }
     if (options_.sum_rows) DPNMF_RETURN_IF_ERROR(FindIdOfSums());
-    plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
-             options_.columns.empty() && !id_.has_value() &&
-             options_.decimal != ',';
+    plain_ = text_.separator() != kBlanks &&
+             !options_.class_column.has_value() && options_.columns.empty() &&
+             !id_.has_value() && options_.decimal != ',';
     if (users_are_rows_ && !id_.has_value())
       label_hashes_.resize(std::min(label_columns_, width_));
     KeepLines();
@@ -780,7 +539,7 @@ class TextMatrixReader {
   // Returns whether the row has words and nothing else.
   bool HasOnlyNames() const {
     bool has_word = false;
-    for (const std::string_view field : fields_) {
+    for (const std::string_view field : text_.fields()) {
       const Notation notation = NotationOf(field);
       if (!IsText(notation) && notation != Notation::kEmpty) return false;
       has_word = has_word || IsText(notation);
@@ -791,8 +550,8 @@ class TextMatrixReader {
   // Compares the header with the first row: R writes no field above the names
   // of rows.
   absl::Status FitHeader() {
-    const std::size_t fields = InFile(width_);
-    const bool ends_empty = width_ > 1 && fields_.back().empty();
+    const std::size_t fields = text_.InFile(width_);
+    const bool ends_empty = width_ > 1 && text_.fields().back().empty();
     if (header_.size() + 1 == fields && ends_empty)
       return EndsWithSeparator("the line ends, and the header does not end,");
     if (header_.size() == fields && ends_empty && header_.back().empty())
@@ -827,13 +586,12 @@ class TextMatrixReader {
       counts_rows_ = true;
     }
     if (unnamed_labels) header_.insert(header_.begin(), "");
-    for (std::size_t k = users_are_rows_ ? taken_.size() : 0; k-- > 0;)
-      header_.erase(header_.begin() + taken_[k].place - 1);
+    text_.RemoveTexts(&header_);
     return absl::OkStatus();
   }
 
   absl::Status EndsWithSeparator(std::string_view what) const {
-    return Refuse("input-ragged", InFile(width_),
+    return Refuse("input-ragged", text_.InFile(width_),
                   absl::StrCat(View(what),
                                " with a separator, behind which nothing "
                                "stands; remove it from the end of every line"));
@@ -847,7 +605,7 @@ class TextMatrixReader {
         absl::StrCat(
             "the header has one field fewer than the lines: R writes tables "
             "so, with names of rows in front, but ",
-            Quoted(fields_[0]),
+            Quoted(text_.fields()[0]),
             " could be an entry too; give --label-columns 1 if column 1 has "
             "names, else write a name for every column into the header",
             header_.size() == 1
@@ -872,20 +630,25 @@ class TextMatrixReader {
   absl::Status NoNumber() const {
     return Refuse(
         "input-not-a-number", 1,
-        absl::StrCat("the line has no number after its labels (first field ",
-                     Quoted(fields_[0]), "); ",
-                     header_.empty() ? ""
-                                     : "remove the line above it if that is a "
-                                       "title, or this line if it has units or "
-                                       "more names of columns, or ",
-                     AdviceOnSeparator(fields_[0])));
+        absl::StrCat(
+            "the line has no number after its labels (first field ",
+            Quoted(text_.fields()[0]), "); ",
+            header_.empty() ? ""
+                            : "remove the line above it if that is a "
+                              "title, or this line if it has units or "
+                              "more names of columns",
+            header_.empty() || options_.table != nullptr ? "" : ", or ",
+            options_.table != nullptr && !header_.empty()
+                ? ""
+                : AdviceOnSeparator(text_.fields()[0])));
   }
 
   // Person, item and count in each line would be one feature, or none.
   absl::Status CheckNotTriples() const {
     if (options_.format != nullptr || LabelColumns().value_or(0) > 1 ||
         width_ != 3 || !users_are_rows_ || options_.class_column.has_value() ||
-        NotationOf(fields_[1]) != Notation::kWord || !IsNumber(fields_[2]))
+        NotationOf(text_.fields()[1]) != Notation::kWord ||
+        !IsNumber(text_.fields()[2]))
       return absl::OkStatus();
     return Refuse(
         "input-ambiguous", 2,
@@ -955,10 +718,10 @@ class TextMatrixReader {
                           ? first
                           : ParseWhole(name.substr(dash + 1));
     if (!first.has_value() || !last.has_value() || *first < 1 ||
-        *last < *first || *last > InFile(width_))
+        *last < *first || *last > text_.InFile(width_))
       return UnknownColumn(name);
     for (std::size_t i = 0; i < width_; ++i)
-      if (FieldNumber(i) >= *first && FieldNumber(i) <= *last)
+      if (text_.FieldNumber(i) >= *first && text_.FieldNumber(i) <= *last)
         (*chosen)[i] = true;
     return absl::OkStatus();
   }
@@ -968,16 +731,17 @@ class TextMatrixReader {
     if (!users_are_rows_) return;
     // Labels that were guessed from words have no number. Sums are not the
     // lines.
-    if (!options_.sum_rows && (entries_.size() == InFile(width_) ||
-                               entries_.size() + words_only_ == InFile(width_)))
+    if (!options_.sum_rows &&
+        (entries_.size() == text_.InFile(width_) ||
+         entries_.size() + words_only_ == text_.InFile(width_)))
       return;
-    lines_.width = InFile(width_);
+    lines_.width = text_.InFile(width_);
     lines_.is_entry.resize(lines_.width);
     for (const std::size_t i : entries_)
-      lines_.is_entry[FieldNumber(i) - 1] = true;
+      lines_.is_entry[text_.FieldNumber(i) - 1] = true;
     if (options_.class_column.has_value())
       lines_.class_field = static_cast<std::size_t>(*options_.class_column) - 1;
-    if (id_.has_value()) lines_.id_field = FieldNumber(*id_) - 1;
+    if (id_.has_value()) lines_.id_field = text_.FieldNumber(*id_) - 1;
   }
 
   // All numbers of the line, with that of the class.
@@ -986,9 +750,11 @@ class TextMatrixReader {
     const std::size_t begin = lines_.values.size();
     lines_.values.resize(begin + lines_.width);
     for (std::size_t i = 0; i < width_; ++i)
-      lines_.values[begin + FieldNumber(i) - 1] = marks_.AnyFloat(fields_[i]);
+      lines_.values[begin + text_.FieldNumber(i) - 1] =
+          marks_.AnyFloat(text_.fields()[i]);
     if (lines_.class_field.has_value())
-      lines_.values[begin + *lines_.class_field] = marks_.AnyFloat(texts_[0]);
+      lines_.values[begin + *lines_.class_field] =
+          marks_.AnyFloat(text_.class_text());
   }
 
   absl::Status UnknownColumn(std::string_view name) const {
@@ -996,7 +762,7 @@ class TextMatrixReader {
         "columns-unknown", 0, 0,
         absl::StrCat("--columns names ", Quoted(name),
                      ", and the file has no such column of entries among its ",
-                     InFile(width_),
+                     text_.InFile(width_),
                      "; give numbers from 1, ranges as 2-65, names of the "
                      "header, or all"));
   }
@@ -1008,22 +774,22 @@ class TextMatrixReader {
                     "header");
       return absl::OkStatus();
     }
-    if (fields_.size() != width_) {
+    if (text_.fields().size() != width_) {
       const bool ends_empty =
-          fields_.size() == width_ + 1 && fields_.back().empty();
+          text_.fields().size() == width_ + 1 && text_.fields().back().empty();
       refused_.Note(Refuse(
-          "input-ragged", std::min(fields_.size(), width_) + 1,
-          absl::StrCat("the line has ", InFile(fields_.size()),
-                       fields_.size() == 1 ? " field" : " fields",
-                       " and the lines before have ", InFile(width_),
+          "input-ragged", std::min(text_.fields().size(), width_) + 1,
+          absl::StrCat("the line has ", text_.InFile(text_.fields().size()),
+                       text_.fields().size() == 1 ? " field" : " fields",
+                       " and the lines before have ", text_.InFile(width_),
                        ends_empty ? "; remove the separator at its end"
-                       : fields_.size() == 1
+                       : text_.fields().size() == 1
                            ? "; remove the line if it is a remark, else make "
                              "them equal"
                            : "; make them equal")));
       return absl::OkStatus();
     }
-    if (width_ > 1 && std::all_of(fields_.begin(), fields_.end(),
+    if (width_ > 1 && std::all_of(text_.fields().begin(), text_.fields().end(),
                                   [](auto field) { return field.empty(); })) {
       refused_.Note(Refuse("input-not-a-number", 1,
                            "the line has separators alone; remove it, or write "
@@ -1033,18 +799,19 @@ class TextMatrixReader {
     }
     for (std::size_t i = 0; i < words_only_; ++i)
       DPNMF_RETURN_IF_ERROR(CheckGuessedLabel(i));
-    if (counts_rows_ && ParseWhole(fields_[0]) != rows_ + 1)
+    if (counts_rows_ && ParseWhole(text_.fields()[0]) != rows_ + 1)
       return NotNamesOfRows();
-    if (separator_ == kBlanks && HasGroupsOfDigits()) ++grouped_rows_;
+    if (text_.separator() == kBlanks && HasGroupsOfDigits()) ++grouped_rows_;
     for (std::size_t i = 0; i < label_hashes_.size(); ++i)
-      label_hashes_[i].push_back(HashOf(fields_[i]));
+      label_hashes_[i].push_back(HashOf(text_.fields()[i]));
     if (id_.has_value()) {
-      ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[*id_])));
+      ids_.emplace_back(
+          TrimBlanks(FieldText(text_.line(), text_.fields()[*id_])));
       // Rows without an id are not rows of one person.
       if (ids_.back().empty() ||
           (options_.sum_rows &&
            NotationOf(ids_.back()) == Notation::kMissing)) {
-        refused_.Note(Refuse("input-malformed", FieldNumber(*id_),
+        refused_.Note(Refuse("input-malformed", text_.FieldNumber(*id_),
                              ids_.back().empty()
                                  ? "the id is empty; give every person one"
                                  : absl::StrCat("the id ", Quoted(ids_.back()),
@@ -1055,12 +822,12 @@ class TextMatrixReader {
     }
     for (std::size_t k = 0; k < in_front_.size(); ++k) {
       labels_in_front_[k].emplace_back(
-          TrimBlanks(FieldText(line_, fields_[in_front_[k]])));
+          TrimBlanks(FieldText(text_.line(), text_.fields()[in_front_[k]])));
     }
     for (const std::size_t i : entries_) {
       double number = 0;
       if (const auto problem = marks_.Parse(
-              fields_[i], row_line_,
+              text_.fields()[i], text_.line_number(),
               options_.table == nullptr || !options_.table->negative,
               &number)) {
         RefuseEntry(i, *problem);
@@ -1074,28 +841,29 @@ class TextMatrixReader {
     }
     ++rows_;
     KeepLine();
-    KeepTexts();
+    text_.KeepTexts();
     return AddLabel();
   }
 
   // Returns whether the row has the names of the header where entries should
   // be, and no number.
   bool IsHeaderAgain() const {
-    if (header_.size() != width_ || fields_.size() > width_ ||
-        fields_.size() + 1 < width_)
+    if (header_.size() != width_ || text_.fields().size() > width_ ||
+        text_.fields().size() + 1 < width_)
       return false;
-    const std::size_t ahead = width_ - fields_.size();
+    const std::size_t ahead = width_ - text_.fields().size();
     return std::all_of(entries_.begin(), entries_.end(), [&](std::size_t i) {
       return i >= ahead && !header_[i].empty() && !HasNumber(header_[i]) &&
-             FieldText(line_, fields_[i - ahead]) == header_[i];
+             FieldText(text_.line(), text_.fields()[i - ahead]) == header_[i];
     });
   }
 
   // 1 234,5 may be one number.
   bool HasGroupsOfDigits() const {
     constexpr std::size_t kGroup = 3;
-    for (std::size_t i = 1; i < fields_.size(); ++i) {
-      const std::string_view first = fields_[i - 1], group = fields_[i];
+    for (std::size_t i = 1; i < text_.fields().size(); ++i) {
+      const std::string_view first = text_.fields()[i - 1],
+                             group = text_.fields()[i];
       if (first.size() <= kGroup && ParseWhole(first).has_value() &&
           first[0] != '0' && group.find_first_of(".,") == kGroup &&
           ParseWhole(group.substr(0, kGroup)).has_value())
@@ -1117,16 +885,16 @@ class TextMatrixReader {
   // A column is of labels if its entries are words, in every row: then any row
   // tells how many features there are.
   absl::Status CheckGuessedLabel(std::size_t i) const {
-    const std::string_view field = fields_[i];
+    const std::string_view field = text_.fields()[i];
     if (users_are_rows_ && options_.table == nullptr && NamesTotal(field)) {
-      return Refuse("input-malformed", FieldNumber(i),
+      return Refuse("input-malformed", text_.FieldNumber(i),
                     absl::StrCat("the line is called ", Quoted(field),
                                  ", and a sum of people is no person; remove "
                                  "it, or give --label-columns K if it is one"));
     }
     if (!IsLabel(field)) {
       return Refuse(
-          "input-ambiguous", FieldNumber(i),
+          "input-ambiguous", text_.FieldNumber(i),
           absl::StrCat(
               NotationOf(field) == Notation::kMeasure ? "" : "the number ",
               Quoted(field),
@@ -1137,7 +905,7 @@ class TextMatrixReader {
         !HasNumber(field.substr(separator + 1)))
       return absl::OkStatus();
     return Refuse(
-        "input-ambiguous", FieldNumber(i),
+        "input-ambiguous", text_.FieldNumber(i),
         absl::StrCat("the label ", Quoted(field),
                      " ends in a number behind another separator; give "
                      "--delimiter"));
@@ -1145,7 +913,7 @@ class TextMatrixReader {
 
   // One sentence for each cause: a column of words, a notation, a sign.
   void RefuseEntry(std::size_t field, const EntryProblem& problem) {
-    const std::string_view text = fields_[field];
+    const std::string_view text = text_.fields()[field];
     const Notation notation = NotationOf(text);
     std::string cause(problem.code);
     std::string sentence = problem.sentence;
@@ -1160,12 +928,15 @@ class TextMatrixReader {
           "column ", ColumnText(field), is_date ? " has dates" : " has words",
           ", such as ", Quoted(text),
           is_date ? ", and a date is no count; " : ", and no numbers; ",
-          options_.table != nullptr
-              ? "remove the column"
-              : "name the columns of numbers with --columns");
+          options_.table == nullptr
+              ? "name the columns of numbers with --columns"
+          : options_.table->labelled
+              ? "remove the column, or declare it with --class-column or "
+                "--id-column"
+              : "remove the column");
       if (!is_date && options_.table == nullptr) {
         absl::StrAppend(&sentence, ", or give --class-column ",
-                        FieldNumber(field),
+                        text_.FieldNumber(field),
                         " if it is the class of each person");
       }
     } else if (field == 0 && !LayoutIsDeclared() && options_.table == nullptr &&
@@ -1177,14 +948,15 @@ class TextMatrixReader {
                       ", or give --label-columns 1 if column 1 has "
                       "labels");
     }
-    refused_.Note(Refuse(problem.code, FieldNumber(field), sentence), cause);
+    refused_.Note(Refuse(problem.code, text_.FieldNumber(field), sentence),
+                  cause);
   }
 
   // Returns whether the field is a word in the first row with entries, and so
   // in all of them as far as is known.
   bool IsTextColumn(std::size_t field) {
     if (rows_ == 0 && text_columns_.empty()) {
-      for (const std::string_view text : fields_)
+      for (const std::string_view text : text_.fields())
         text_columns_.push_back(NotationOf(text) == Notation::kWord);
     }
     return field < text_columns_.size() && text_columns_[field];
@@ -1193,7 +965,7 @@ class TextMatrixReader {
   // "2 'sex'", or "2" without a header.
   std::string ColumnText(std::size_t field) const {
     const bool is_named = field < header_.size() && !header_[field].empty();
-    return absl::StrCat(FieldNumber(field), is_named ? " " : "",
+    return absl::StrCat(text_.FieldNumber(field), is_named ? " " : "",
                         is_named ? Quoted(header_[field]) : "");
   }
 
@@ -1210,8 +982,8 @@ class TextMatrixReader {
     return static_cast<int>(IdIndex()) + 1;
   }
 
-  // Index of the id in fields_, which lack the class. There must be an id
-  // column.
+  // Index of the id in text_.fields(), which lack the class. There must be an
+  // id column.
   std::size_t IdIndex() const {
     const bool behind_class = options_.class_column.has_value() &&
                               *options_.class_column < *options_.id_column;
@@ -1303,7 +1075,7 @@ class TextMatrixReader {
             " different values in ", rows_,
             " rows (capitals, blanks and leading zeros apart): if they are "
             "people, give --id-column ",
-            FieldNumber(field),
+            text_.FieldNumber(field),
             " --person-rows sum, which adds up the rows of a person; else name "
             "the column of people with --id-column, or give this one another "
             "header"));
@@ -1312,13 +1084,13 @@ class TextMatrixReader {
   // Labels that were guessed are in every row, so that any row tells how many
   // features there are: which one it is does not matter, and no person's data
   // decide it (docs/reference/privacy.md). One row alone would.
-  absl::Status CheckLabelsOf(bool users_are_rows) const {
+  absl::Status CheckLabelsOf() const {
     const bool several =
         options_.sum_rows
             ? std::any_of(ids_.begin(), ids_.end(),
                           [this](const auto& id) { return id != ids_[0]; })
             : rows_ > 1;
-    if (!users_are_rows || !guessed_ || several) return absl::OkStatus();
+    if (!users_are_rows_ || !guessed_ || several) return absl::OkStatus();
     return Refuse("input-ambiguous", 1,
                   "the file has only one person, who would determine the "
                   "number of features; give --label-columns K");
@@ -1352,7 +1124,7 @@ class TextMatrixReader {
       if (!HasNumber(header_[i])) continue;
       return input_.RefuseAt(
           "header-not-names", 0, 0,
-          absl::StrCat("field ", FieldNumber(i),
+          absl::StrCat("field ", text_.FieldNumber(i),
                        " of the header is a number, so the first row looks "
                        "like a person, whose values --features-from-header "
                        "would publish; write the names into a file for "
@@ -1386,7 +1158,7 @@ class TextMatrixReader {
     const std::vector<std::string> header = HeaderOfEntries();
     const auto names = FindNamesByHeader(header);
     if (!names.has_value()) return absl::OkStatus();
-    const std::size_t column = FieldNumber(entries_[*names]);
+    const std::size_t column = text_.FieldNumber(entries_[*names]);
     return input_.RefuseAt(
         "input-ambiguous", 0, 0,
         absl::StrCat(
@@ -1407,7 +1179,7 @@ class TextMatrixReader {
     const auto names = FindNamesByEntries(values_, entries_.size());
     if (!names.has_value()) return;
     options_.note(absl::StrCat(
-        "Column ", FieldNumber(entries_[names->column]),
+        "Column ", text_.FieldNumber(entries_[names->column]),
         " is read as data, because neither the header nor a flag calls it "
         "names, but it could be names (",
         names->why,
@@ -1431,7 +1203,8 @@ class TextMatrixReader {
   }
 
   TableReading Reading() {
-    reading_.separator = separator_;
+    reading_.comment_lines = text_.comment_lines();
+    reading_.separator = text_.separator();
     reading_.decimal_comma = marks_.has_commas();
     reading_.names = HeaderOfEntries();
     for (std::size_t i = 0; i < width_; ++i) {
@@ -1443,18 +1216,11 @@ class TextMatrixReader {
   }
 
   InputFile& input_;
-  char separator_;
-  LoadOptions options_;    // FindIdByName completes them
-  Fields fields_;          // of the current line
-  std::string_view line_;  // that they point into
-  std::string joined_;     // of several lines, where a quoted field has breaks
-  std::uint64_t row_line_ = 0;  // the first line of the current row
-  bool begun_ = false;          // a line was read that is no comment
-  std::string comment_;         // the last one above the first such line
-  std::uint64_t comment_line_ = 0;
+  LoadOptions options_;  // FindIdByName completes them
+  const bool users_are_rows_;
+  RefusedLines refused_;
+  TextRows text_;
   TableReading reading_;
-  std::vector<std::string> first_line_;
-  bool class_behind_first_ = false;   // the first line ends before the class
   std::vector<std::string> header_;   // empty: none; FixLayout drops the class
   std::size_t width_ = 0;             // fields of a row, without the class
   std::size_t label_columns_ = 0;     // leading fields that are not entries
@@ -1474,20 +1240,13 @@ class TextMatrixReader {
   // Label columns with fewer values than rows, and how many.
   std::vector<std::pair<std::size_t, std::uint64_t>> repeated_;
   bool counts_rows_ = false;        // the first field is 1, 2, 3 and so on
-  std::string second_line_;         // as FirstLines has it
   std::uint64_t grouped_rows_ = 0;  // that HasGroupsOfDigits
   std::vector<bool> text_columns_;  // fields that are words in the first row
   DecimalMarks marks_;
-  std::vector<KeptText> taken_;     // texts beside the numbers, by place
-  std::vector<std::string> texts_;  // of the current line, as taken_
-  std::vector<std::vector<std::string>> kept_;  // LoadTable: of all, as taken_
-  int lines_seen_ = 0;  // where people are columns and texts are kept
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
-  bool users_are_rows_ = true;
   std::uint64_t rows_ = 0;
   bool plain_ = false;  // rows may be read by AddPlainRow
-  RefusedLines refused_;
 };
 
 }  // namespace
@@ -1495,7 +1254,7 @@ class TextMatrixReader {
 absl::StatusOr<LoadedMatrix> ReadTextMatrix(InputFile* input, char separator,
                                             bool users_are_rows,
                                             const LoadOptions& options) {
-  return TextMatrixReader(input, separator, options).Read(users_are_rows);
+  return TextMatrixReader(input, separator, users_are_rows, options).Read();
 }
 
 }  // namespace dpnmf

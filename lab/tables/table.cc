@@ -162,9 +162,8 @@ absl::StatusOr<Table> ReadTable(const std::string& path,
                          LoadTable(path, options.users_are_rows,
                                    {.negative = !options.refuse_negative,
                                     .kept = labels,
-                                    .only_numbers = true,
+                                    .labelled = true,
                                     .header = options.header,
-                                    .header_is_flag = true,
                                     .progress = options.progress,
                                     .interrupted = options.interrupted}));
   const Eigen::Map<const Eigen::MatrixXd> entries(
