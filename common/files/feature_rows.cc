@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "common/files/entry.h"
 #include "common/files/input_file.h"
 #include "common/files/read_file.h"
 
@@ -41,8 +42,8 @@ absl::Status ForEachLineOfWords(
     std::string_view line;
     DPNMF_ASSIGN_OR_RETURN(const bool more, input->ReadLine(&line));
     if (!more) return absl::OkStatus();
-    const std::vector<std::string> words = absl::StrSplit(
-        View(line), absl::ByAnyChar(" \t,"), absl::SkipEmpty());
+    const std::vector<std::string> words =
+        absl::StrSplit(View(line), absl::ByAnyChar(" \t,"), absl::SkipEmpty());
     if (words.empty() || words[0][0] == '#') continue;
     DPNMF_RETURN_IF_ERROR(of(words, input->line_number()));
   }
@@ -73,6 +74,28 @@ absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureRows(
   if (twice == rows.end()) return rows;
   return Malformed(
       path, absl::StrCat(": feature ", *twice, " is there twice; remove one."));
+}
+
+absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureGraph(
+    const std::string& path) {
+  std::vector<std::uint32_t> ends;
+  DPNMF_RETURN_IF_ERROR(ForEachLineOfWords(
+      path,
+      [&](const std::vector<std::string>& words,
+          std::uint64_t line) -> absl::Status {
+        std::uint32_t from = 0, to = 0;
+        if (words.size() != 2 || !absl::SimpleAtoi(words[0], &from) ||
+            !absl::SimpleAtoi(words[1], &to) || ends.size() > kLargestExtent) {
+          return Refusal(absl::StatusCode::kInvalidArgument,
+                         "feature-graph-invalid",
+                         absl::StrCat("'", path, "', line ", line,
+                                      ": an edge is two features, from 0."));
+        }
+        ends.push_back(from);
+        ends.push_back(to);
+        return absl::OkStatus();
+      }));
+  return ends;
 }
 
 }  // namespace dpnmf

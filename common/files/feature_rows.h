@@ -1,4 +1,5 @@
-// A file that names features by their numbers.
+// Files that name features by their numbers: some of them, or the edges of a
+// graph.
 #ifndef DPNMF_COMMON_FILES_FEATURE_ROWS_H_
 #define DPNMF_COMMON_FILES_FEATURE_ROWS_H_
 
@@ -27,6 +28,13 @@ absl::Status ForEachLineOfWords(
 // ForEachLineOfWords.
 absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureRows(
     const std::string& path, std::size_t most);
+
+// Two features, from 0, on each line, with a space, a tab or a comma between
+// them; empty lines and lines that begin with # are skipped. The ends of the
+// edges, two for each. INVALID_ARGUMENT "feature-graph-invalid" with file and
+// line; errors of ForEachLineOfWords.
+absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureGraph(
+    const std::string& path);
 
 }  // namespace dpnmf
 

@@ -16,9 +16,9 @@ namespace dpnmf {
 namespace {
 
 constexpr std::string_view kFractions[] = {
-    "\xC2\xBC",     "\xC2\xBD",     "\xC2\xBE",     "\xE2\x85\x93",
-    "\xE2\x85\x94", "\xE2\x85\x9B", "\xE2\x85\x9C", "\xE2\x85\x9D",
-    "\xE2\x85\x9E"};
+    "\xC2\xBC",     "\xC2\xBD",     "\xC2\xBE",
+    "\xE2\x85\x93", "\xE2\x85\x94", "\xE2\x85\x9B",
+    "\xE2\x85\x9C", "\xE2\x85\x9D", "\xE2\x85\x9E"};
 // Marks of footnotes, and of groups that are open above.
 constexpr std::string_view kMarks[] = {"*", "+", "\xE2\x80\xA0", "\xE2\x80\xA1",
                                        "\xC2\xA7"};
@@ -26,23 +26,85 @@ constexpr std::string_view kMarks[] = {"*", "+", "\xE2\x80\xA0", "\xE2\x80\xA1",
 constexpr std::string_view kErrors[] = {"\xC2\xB1", "+/-", "+-"};
 constexpr std::string_view kDashes[] = {"-", "\xE2\x80\x90", "\xE2\x80\x91",
                                         "\xE2\x80\x93", "\xE2\x88\x92"};
-constexpr std::string_view kUnits[] = {
-    "kg",      "mg",           "ug",       "\xC2\xB5g", "\xCE\xBCg", "ng",
-    "lb",      "lbs",          "oz",       "ml",        "dl",        "cl",
-    "ul",      "cm",           "mm",       "km",        "ft",        "mmhg",
-    "bpm",     "ms",           "sec",      "secs",      "second",    "seconds",
-    "min",     "mins",         "minute",   "minutes",   "hr",        "hrs",
-    "hour",    "hours",        "day",      "days",      "week",      "weeks",
-    "month",   "months",       "year",     "years",     "yr",        "yrs",
-    "mmol",    "iu",           "kcal",     "kb",        "mb",        "gb",
-    "kwh",     "k",            "mio",      "mrd",       "bn",        "mln",
-    "kr",      "z\xC5\x82",    "pln",      "sek",       "nok",       "dkk",
-    "tage",    "tag",          "jahre",    "jahr",      "wochen",    "monate",
-    "stunden", "std",          "ans",      "jours",     "heures",    "mois",
-    "stk",     "pcs",          "\xC2\xB0", "\xC2\xB0"
-                                           "c",
-    "\xC2\xB0"
-    "f"};
+constexpr std::string_view kUnits[] = {"kg",
+                                       "mg",
+                                       "ug",
+                                       "\xC2\xB5g",
+                                       "\xCE\xBCg",
+                                       "ng",
+                                       "lb",
+                                       "lbs",
+                                       "oz",
+                                       "ml",
+                                       "dl",
+                                       "cl",
+                                       "ul",
+                                       "cm",
+                                       "mm",
+                                       "km",
+                                       "ft",
+                                       "mmhg",
+                                       "bpm",
+                                       "ms",
+                                       "sec",
+                                       "secs",
+                                       "second",
+                                       "seconds",
+                                       "min",
+                                       "mins",
+                                       "minute",
+                                       "minutes",
+                                       "hr",
+                                       "hrs",
+                                       "hour",
+                                       "hours",
+                                       "day",
+                                       "days",
+                                       "week",
+                                       "weeks",
+                                       "month",
+                                       "months",
+                                       "year",
+                                       "years",
+                                       "yr",
+                                       "yrs",
+                                       "mmol",
+                                       "iu",
+                                       "kcal",
+                                       "kb",
+                                       "mb",
+                                       "gb",
+                                       "kwh",
+                                       "k",
+                                       "mio",
+                                       "mrd",
+                                       "bn",
+                                       "mln",
+                                       "kr",
+                                       "z\xC5\x82",
+                                       "pln",
+                                       "sek",
+                                       "nok",
+                                       "dkk",
+                                       "tage",
+                                       "tag",
+                                       "jahre",
+                                       "jahr",
+                                       "wochen",
+                                       "monate",
+                                       "stunden",
+                                       "std",
+                                       "ans",
+                                       "jours",
+                                       "heures",
+                                       "mois",
+                                       "stk",
+                                       "pcs",
+                                       "\xC2\xB0",
+                                       "\xC2\xB0"
+                                       "c",
+                                       "\xC2\xB0"
+                                       "f"};
 // Only behind a blank: 16s and 3d are names.
 constexpr std::string_view kShortUnits[] = {"g", "l", "h", "d", "s",
                                             "m", "t", "x", "u"};
@@ -69,9 +131,9 @@ bool IsDigit(char c) {
 std::string_view TakeNumber(std::string_view* text) {
   std::size_t end = 0;
   while (end < text->size() &&
-         (IsDigit((*text)[end]) || (end > 0 && end + 1 < text->size() &&
-                                    absl::StrContains(".,", (*text)[end]) &&
-                                    IsDigit((*text)[end + 1]))))
+         (IsDigit((*text)[end]) ||
+          (end > 0 && end + 1 < text->size() &&
+           absl::StrContains(".,", (*text)[end]) && IsDigit((*text)[end + 1]))))
     ++end;
   const std::string_view number = text->substr(0, end);
   *text = TrimBlanks(text->substr(end));
@@ -105,6 +167,20 @@ bool IsRange(std::string_view first, std::string_view second) {
   const auto low = ShortWhole(first), high = ShortWhole(second);
   return low.has_value() && high.has_value() && *low < *high &&
          (first == "0" || first[0] != '0') && second[0] != '0';
+}
+
+// [0, 10) and (0.0, 10.0], as pandas and R cut numbers.
+bool IsInterval(std::string_view text) {
+  if (text.size() < 2 || !absl::StrContains("([", text.front()) ||
+      !absl::StrContains(")]", text.back()))
+    return false;
+  text = text.substr(1, text.size() - 2);
+  if (text.starts_with('-')) text.remove_prefix(1);
+  // A comma before a blank belongs to no number.
+  if (TakeNumber(&text).empty()) return false;
+  if (!text.starts_with(',') && !text.starts_with(';')) return false;
+  text = TrimBlanks(text.substr(1));
+  return !TakeNumber(&text).empty() && text.empty();
 }
 
 // 1:30 and 1:30:00.
@@ -148,7 +224,7 @@ bool IsDate(std::string_view text) {
 }
 
 bool IsMeasure(std::string_view text) {
-  if (IsAnyOf(text, kFractions)) return true;
+  if (IsAnyOf(text, kFractions) || IsInterval(text)) return true;
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   const std::string_view whole = text;
   const std::string_view number = TakeNumber(&text);

@@ -99,7 +99,8 @@ char LikelySeparator(const std::vector<std::string_view>& lines, char usual) {
       fields.size() > 1)
     return usual;
   for (const char separator : {',', ';', '\t', '|'})
-    if (!SplitEvenly(lines, separator).empty()) return separator;
+    if (separator != usual && !SplitEvenly(lines, separator).empty())
+      return separator;
   return usual;
 }
 

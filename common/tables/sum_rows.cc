@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -40,6 +41,21 @@ std::optional<std::pair<std::string, std::string>> FindSameId(
         seen.try_emplace(spelled_alike ? id : CanonicalId(id), id);
     if (!is_new && (known->second == id) == spelled_alike)
       return std::pair(std::string(known->second), id);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<std::string, std::string>> FindRenamed(
+    const std::vector<std::string>& names) {
+  const std::unordered_set<std::string_view> known(names.begin(), names.end());
+  for (const std::string_view name : names) {
+    for (const std::string_view end : {".1", "-1"}) {
+      if (!name.ends_with(end)) continue;
+      const std::string_view first = name.substr(0, name.size() - end.size());
+      // 1.1 and 1-1 are no names of programs.
+      if (known.contains(first) && NotationOf(first) == Notation::kWord)
+        return std::pair(std::string(first), std::string(name));
+    }
   }
   return std::nullopt;
 }

@@ -24,6 +24,11 @@ std::string CanonicalId(std::string_view id);
 std::optional<std::pair<std::string, std::string>> FindSameId(
     const std::vector<std::string>& ids, bool spelled_alike);
 
+// A name of the list and the same name with the number that pandas, R and
+// scanpy put behind it where it is there again: TP53 and TP53.1 or TP53-1.
+std::optional<std::pair<std::string, std::string>> FindRenamed(
+    const std::vector<std::string>& names);
+
 // Replaces the rows of one id by their sum, in the order of the first row of
 // each id. `values`: rows of `width` entries, one after another. A sum does not
 // depend on the order of the rows: it is made in double precision, from the

@@ -1186,14 +1186,22 @@ class TextMatrixReader {
         "): see \"Columns of names\" in docs/reference/formats.md"));
   }
 
-  // Columns of features that are called alike, or a sum of others.
+  // Columns that are called alike, or a sum of others.
   void NoteHeader() const {
-    if (!users_are_rows_ || !options_.note) return;
+    if (!options_.note) return;
     const std::vector<std::string> names = HeaderOfEntries();
-    if (const auto twice = FindSameId(names, /*spelled_alike=*/true)) {
-      Note(absl::StrCat("Two columns are called ", Quoted(twice->first),
-                        ", and count as two features"));
+    const char* const two = users_are_rows_ ? ", and count as two features"
+                                            : ", and count as two people";
+    if (const auto twice = FindSameId(names, /*spelled_alike=*/true);
+        twice.has_value() && users_are_rows_)
+      Note(absl::StrCat("Two columns are called ", Quoted(twice->first), two));
+    if (const auto renamed = FindRenamed(names)) {
+      Note(absl::StrCat("The columns ", Quoted(renamed->first), " and ",
+                        Quoted(renamed->second),
+                        " may be one, whose name a program made different",
+                        two));
     }
+    if (!users_are_rows_) return;
     for (const std::string& name : names) {
       if (!NamesTotal(name)) continue;
       Note(absl::StrCat("The column ", Quoted(name),

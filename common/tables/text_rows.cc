@@ -187,7 +187,7 @@ std::optional<std::vector<std::string>> TextRows::TakeNamesOfComment() {
   return std::vector<std::string>(fields.begin(), fields.end());
 }
 
-// Where people are columns, takes the lines that are kept as texts.
+// Takes the line if it is kept as texts: people are columns.
 bool TextRows::IsKeptLine() {
   if (users_are_rows_ || places_.empty()) return false;
   ++lines_seen_;

@@ -49,7 +49,7 @@ class TextRows {
   std::optional<std::vector<std::string>> TakeNamesOfComment();
 
   char separator() const { return separator_; }
-  // Of the current row; they point into line().
+  // Fields of the current row; they point into line().
   const Fields& fields() const { return fields_; }
   std::string_view line() const { return line_; }
   std::uint64_t line_number() const { return line_number_; }  // its first

@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include "common/base/error.h"
-#include "common/files/feature_graph.h"
 #include "gtest/gtest.h"
 #include "tests/common/base/scratch_directory.h"
 

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/files/entry.h"
 #include "common/tables/load.h"
+#include "common/tables/sum_rows.h"
 #include "gmock/gmock.h"
 #include "tests/common/tables/scratch.h"
 #include "tests/common/tables/zip_bytes.h"
@@ -516,6 +517,15 @@ INSTANTIATE_TEST_SUITE_P(
                  {},
                  AsItIs,
                  "Two columns are called 'beds', and count as two features"},
+        Readable{"a_name_that_pandas_made_different",
+                 "a.csv",
+                 "beds,beds.1\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"beds", "beds.1"},
+                 {},
+                 AsItIs,
+                 "The columns 'beds' and 'beds.1' may be one, whose name a "
+                 "program made different, and count as two features"},
         Readable{"a_total",
                  "a.csv",
                  "beds,Total\n1.5,20\n0,3\n",
@@ -660,6 +670,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "two numbers"),
         InFront("count_and_share", "7 (30 %)", "two numbers"),
         InFront("footnote", "7*", "has a unit"),
+        InFront("interval", "\"[0, 10)\"", "or is a range"),
+        InFront("interval_of_pandas", "\"(0.5, 10.0]\"", "or is a range"),
         InFront("half", "2\xC2\xBD", "has a unit"),
         InFront("complex", "7-2i", "has a unit"),
         InFront("arabic_digits", "\xD9\xA7\xD9\xA2", "another notation"),
@@ -708,6 +720,14 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"german_dates", "a.csv",
                   "beds;from\n1;09.03.2024\n2;10.03.2024 07:00\n",
                   "input-not-a-number", "has dates"},
+        Refusable{"measures_with_decimal_commas", "a.csv",
+                  "who;height;n\nkim;1,80 m;2\nlee;1,75 m;1\n",
+                  "input-not-a-number",
+                  "line 2, column 2: '1,80 m' has a unit"},
+        Refusable{"measures_alone", "a.csv",
+                  "who;height;weight\nkim;1,80 m;80 kg\nlee;1,75 m;70 kg\n",
+                  "input-not-a-number",
+                  "line 2, column 2: '1,80 m' has a unit"},
         Refusable{"measures", "a.csv", "beds,dose,n\n1,3 mg,2\n2,5 mg,1\n",
                   "input-not-a-number", "line 2, column 2: '3 mg' has a unit"},
         Refusable{"total", "a.csv", "who,beds\nkim,2\nlee,3\nTotal,5\n",
@@ -966,6 +986,26 @@ TEST(ForeignFile, LeavesTextAlone) {
   const absl::Status status =
       LoadMatrix(scratch.WriteGzip("a.csv.gz", "{\"a\": 1}"), true).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("JSON"));
+}
+
+TEST(Ids, AreTheSameInAnotherSpelling) {
+  for (const char* id : {"p07", " P07", "p07\t", "\xE2\x80\x8BP07\xC2\xA0"})
+    EXPECT_EQ(CanonicalId(id), "p07") << id;
+  EXPECT_EQ(CanonicalId("007a"), "7a");
+  EXPECT_EQ(CanonicalId("000"), "0");
+  EXPECT_NE(CanonicalId("p7"), CanonicalId("p07"));
+  EXPECT_FALSE(FindSameId({"a", "", "b", ""}, true).has_value());
+  EXPECT_FALSE(FindSameId({"a", "b", "A"}, true).has_value());
+  EXPECT_FALSE(FindSameId({"a", "b", "a"}, false).has_value());
+  EXPECT_EQ(FindSameId({"a", "b", "a"}, true)->second, "a");
+  EXPECT_EQ(FindSameId({"a", "b", "A"}, false)->second, "A");
+}
+
+TEST(Names, ThatAProgramMadeDifferentAreFound) {
+  EXPECT_EQ(FindRenamed({"x", "TP53-1", "TP53"})->second, "TP53-1");
+  EXPECT_EQ(FindRenamed({"d1", "d1.1"})->first, "d1");
+  EXPECT_FALSE(FindRenamed({"NKX2-1", "NKX2-2", "1", "1.1"}).has_value());
+  EXPECT_FALSE(FindRenamed({"a", "a.2"}).has_value());
 }
 
 // 1 + 2^-24 is half-way between two floats, and 2^-55 is lost behind it, even
