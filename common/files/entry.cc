@@ -62,6 +62,8 @@ constexpr std::string_view kOtherBlanks[] = {"\xC2\xA0",
                                              "\f",
                                              std::string_view("\0", 1)};
 std::string WithPlainBlanks(std::string text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7F'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
   for (const std::string_view blank : kOtherBlanks)
     if (text.find(blank) != std::string::npos)
       text = absl::StrReplaceAll(text, {{View(blank), " "}});

@@ -23,7 +23,9 @@ void DecimalMarks::Seen::Note(std::string_view number, std::uint64_t of_line) {
     line = of_line;
     first = number;
   }
-  if (is_sure && has_others && round_line != 0) return;
+  // Only a first round number can still change the verdict.
+  if (is_sure && has_others && (round_line != 0 || !number.ends_with('0')))
+    return;
   constexpr std::size_t kGroup = 3;
   const std::string_view digits =
       number.substr(std::min(number.find_first_not_of("+-"), number.size()));
