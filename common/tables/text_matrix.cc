@@ -418,8 +418,9 @@ class TextMatrixReader {
                            "line are; give --header yes or --header no"));
   }
 
-  // Returns whether the first line has numbers, all in quotes, above numbers
-  // without: names, as R writes them.
+  // Returns whether the first line has plain numbers, all in quotes, above
+  // numbers without: names, as R writes them. A program quotes by the kind of a
+  // field; a number with a comma may have quotes for its own sake.
   bool HasQuotedNumbers() const {
     Fields below;
     if (text_.has_texts() ||
@@ -435,7 +436,8 @@ class TextMatrixReader {
       const std::string_view name = text_.fields()[text_.fields().size() - i];
       const std::string_view number = below[below.size() - i];
       if (!HasNumber(name)) continue;
-      if (!is_quoted(text_.line(), name) || !HasNumber(number) ||
+      if (NotationOf(name) != Notation::kNumber ||
+          !is_quoted(text_.line(), name) || !HasNumber(number) ||
           is_quoted(text_.second_line(), number))
         return false;
       any = true;

@@ -770,6 +770,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"numbers_all_in_quotes", "a.csv",
                   "\"\",\"0\",\"1\"\n\"0\",\"4\",\"5\"\n", "input-ambiguous",
                   "--header"},
+        Refusable{"numbers_in_quotes_for_their_commas", "a.csv", "\"1,5\"\n3\n",
+                  "input-not-a-number",
+                  "line 1, column 1: '1,5' has a decimal comma"},
         Refusable{"pandas", "a.csv", ",0,1\n0,4,5\n1,6,7\n", "input-ambiguous",
                   "--header"}),
     NameOfRefusable);
