@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "common/base/utf8.h"
-#include "common/files/entry.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -126,6 +126,12 @@ bool IsDigit(char c) {
   return absl::ascii_isdigit(static_cast<unsigned char>(c));
 }
 
+std::string_view WithoutBlankEnds(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 // Takes a number without exponent from the front of *text; empty if there is
 // none.
 std::string_view TakeNumber(std::string_view* text) {
@@ -136,14 +142,17 @@ std::string_view TakeNumber(std::string_view* text) {
            absl::StrContains(".,", (*text)[end]) && IsDigit((*text)[end + 1]))))
     ++end;
   const std::string_view number = text->substr(0, end);
-  *text = TrimBlanks(text->substr(end));
+  *text = WithoutBlankEnds(text->substr(end));
   return number;
 }
 
 // Digits, at most four of them: longer ones are of ids.
-std::optional<std::uint64_t> ShortWhole(std::string_view number) {
+std::optional<int> ShortWhole(std::string_view number) {
   constexpr std::size_t kMostDigits = 4;
-  return number.size() <= kMostDigits ? ParseWhole(number) : std::nullopt;
+  int whole = 0;
+  return number.size() <= kMostDigits && absl::SimpleAtoi(View(number), &whole)
+             ? std::optional(whole)
+             : std::nullopt;
 }
 
 // A unit, or one and another measure: kg, mg/dl, days 01:00, h 30 min.
@@ -153,7 +162,7 @@ bool IsUnit(std::string_view text, bool behind_blank) {
   if (!IsAnyOf(unit, kUnits) && !(behind_blank && IsAnyOf(unit, kShortUnits)))
     return false;
   if (end == std::string_view::npos || text[end] == '/') return true;
-  text = TrimBlanks(text.substr(end));
+  text = WithoutBlankEnds(text.substr(end));
   return !TakeNumber(&text).empty();
 }
 
@@ -179,7 +188,7 @@ bool IsInterval(std::string_view text) {
   // A comma before a blank belongs to no number.
   if (TakeNumber(&text).empty()) return false;
   if (!text.starts_with(',') && !text.starts_with(';')) return false;
-  text = TrimBlanks(text.substr(1));
+  text = WithoutBlankEnds(text.substr(1));
   return !TakeNumber(&text).empty() && text.empty();
 }
 
@@ -237,7 +246,7 @@ bool IsMeasure(std::string_view text) {
   if (!is_error) joint = BeginOf(text, kDashes);
   const bool is_range = !is_error && !joint.empty();
   if (joint.empty()) joint = sign;
-  std::string_view rest = TrimBlanks(text.substr(joint.size()));
+  std::string_view rest = WithoutBlankEnds(text.substr(joint.size()));
   const std::string_view second = TakeNumber(&rest);
   if (second.empty()) {
     while (!BeginOf(text, kMarks).empty())
