@@ -22,8 +22,12 @@ absl::Status Malformed(const std::string& path, const std::string& problem) {
 
 absl::Status WrongCount(const std::string& path, std::size_t count,
                         std::size_t most) {
-  return Malformed(path, absl::StrCat(": it names ", count,
-                                      " features; name 1 to ", most, "."));
+  return Malformed(
+      path,
+      absl::StrCat(": it names ",
+                   count == 0 ? "no feature"
+                              : absl::StrCat("more than ", most, " features"),
+                   "; name 1 to ", most, "."));
 }
 
 }  // namespace
@@ -85,7 +89,7 @@ absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureGraph(
           std::uint64_t line) -> absl::Status {
         std::uint32_t from = 0, to = 0;
         if (words.size() != 2 || !absl::SimpleAtoi(words[0], &from) ||
-            !absl::SimpleAtoi(words[1], &to) || ends.size() > kLargestExtent) {
+            !absl::SimpleAtoi(words[1], &to)) {
           return Refusal(absl::StatusCode::kInvalidArgument,
                          "feature-graph-invalid",
                          absl::StrCat("'", path, "', line ", line,

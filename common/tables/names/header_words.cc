@@ -45,7 +45,12 @@ bool EndsInId(std::string_view text) {
 }  // namespace
 
 bool IsWord(std::string_view text) {
-  if (text.empty() || NotationOf(text) != Notation::kWord) return false;
+  // A column of numbers may be called so; as entries they are other things.
+  constexpr std::string_view kWords[] = {"no", "nr"};
+  if (text.empty()) return false;
+  if (NotationOf(text) != Notation::kWord &&
+      !IsOneOf(kWords, absl::AsciiStrToLower(View(text))))
+    return false;
   const auto first = static_cast<unsigned char>(text[0]);
   return absl::ascii_isalpha(first) || first == '_' || first >= 0x80;
 }

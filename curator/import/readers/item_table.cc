@@ -30,6 +30,13 @@ std::string TooLong(std::size_t length, std::size_t most) {
   return absl::StrCat("the text has ", length, " bytes; leave at most ", most);
 }
 
+// Bounds and numbers in brackets may be categories: <18, (30).
+bool IsNumberInAnotherNotation(std::string_view text) {
+  const Notation notation = NotationOf(text);
+  return HasNumber(notation) && notation != Notation::kBound &&
+         notation != Notation::kQuoted;
+}
+
 // One column of the file behind `item,name`.
 struct Column {
   std::string name;
@@ -165,7 +172,7 @@ class ItemTableReader {
     if (column.first_number != 0 || !categories_)
       return NotANumber(i, input_.line_number(), text.empty(),
                         column.first_number);
-    if (HasNumber(NotationOf(text))) {
+    if (IsNumberInAnotherNotation(text)) {
       return input_.Refuse(
           "input-not-a-number", i + 1,
           absl::StrCat(Quoted(text),

@@ -66,6 +66,11 @@ TEST_F(FeatureRows, WhatNamesNoFeatureIsRefused) {
     EXPECT_EQ(CodeOf(text), "feature-rows-malformed") << text;
   }
   EXPECT_NE(Read("1\nx").status().message().find("line 2"), std::string::npos);
+  EXPECT_NE(Read("0 1 2 3 4\n5")
+                .status()
+                .message()
+                .find("more than 4 features; name 1 to 4"),
+            std::string::npos);
   EXPECT_NE(ReadFeatureRows("/nowhere/rows", 4).status(), absl::OkStatus());
 }
 

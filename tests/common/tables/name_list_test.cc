@@ -380,7 +380,8 @@ TEST(NameList, AWordWithoutDigitsAboveIdsOfItemsIsAHeader) {
 }
 
 TEST(HeaderWords, ACodeForAMissingValueOrATruthIsNoWord) {
-  for (const char* word : {"rating", "_x", "R\xC3\xA9sum\xC3\xA9", "p12"})
+  for (const char* word :
+       {"rating", "_x", "R\xC3\xA9sum\xC3\xA9", "p12", "no", "Nr"})
     EXPECT_TRUE(IsWord(word)) << word;
   for (const char* text :
        {"", "NA", "n/a", "nan", "Inf", "None", "unknown", "<LOD", "TRUE",
