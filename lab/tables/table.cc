@@ -15,7 +15,9 @@
 #include "common/files/fields.h"
 #include "common/files/input_file.h"
 #include "common/tables/load.h"
+#include "common/tables/refused_lines.h"
 #include "common/tables/separator.h"
+#include "common/tables/text_rows.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -135,11 +137,18 @@ absl::Status SetFields(const std::string& path, const FieldFlags& flags,
     DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
                            input->Peek(kBeginning));
     const std::vector<std::string_view> lines = FirstLines(beginning);
-    const std::string_view line = lines.empty() ? "" : lines[0];
-    std::vector<std::string_view> names;
-    SplitFields(line, SeparatorOf(beginning, GuessSeparator(line)), &names);
+    const char usual = GuessSeparator(lines.empty() ? "" : lines[0]);
+    const LoadOptions load;
+    RefusedLines refused;
+    TextRows rows(input.get(), usual, load, /*users_are_rows=*/true, &refused);
+    DPNMF_RETURN_IF_ERROR(rows.Begin());
+    std::string_view line;
+    DPNMF_ASSIGN_OR_RETURN(const bool any, rows.NextLine(&line));
+    if (any) DPNMF_RETURN_IF_ERROR(rows.TakeRow(line).status());
+    const std::vector<std::string> names =
+        rows.TakeNamesOfComment().value_or(rows.first_row());
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (FieldText(line, names[i]) != field.text) continue;
+      if (names[i] != field.text) continue;
       if (field.place.has_value())
         return refuse("is the name of two fields; give the number of one");
       field.place = static_cast<int>(i) + 1;

@@ -111,6 +111,23 @@ TEST(SetFields, TakesNumbersAndNamesOfTheHeader) {
   EXPECT_EQ(options.class_column, 2);
   EXPECT_EQ(options.id_column, std::nullopt);
   EXPECT_EQ(options.header, true);
+  // Below comments, in one, and in a line longer than what is peeked at.
+  const std::string wide =
+      absl::StrCat("c", std::string(1 << 17, 'x'), ",kind\n1,x\n");
+  for (const std::string& text :
+       {std::string("# by hand\n#2024\na,kind\n1,x\n"),
+        std::string("# a,kind\n1,x\n2,y\n"),
+        std::string("a,kind\n1,grade 1\n2,grade 2\n"), wide}) {
+    TableOptions given;
+    const std::string place = scratch.Write("h.csv", text);
+    const absl::Status status = SetFields(place, {"kind", ""}, &given);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(given.class_column, 2);
+    given.one_class_is_refused = false;
+    const auto table = ReadTable(place, given);
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_EQ(table->values(0, 0), 1);
+  }
   const auto refused = [&](const FieldFlags& fields, TableOptions given) {
     return std::string(SetFields(path, fields, &given).message());
   };
@@ -231,12 +248,12 @@ TEST(Table, CsvReadsBackTheSame) {
   Table table;
   table.values.resize(2, 2);
   table.values << 0.1, -1e-300, 1.0 / 3, 12345678901234;
-  table.columns = {"a,b", "quo\"te"};
+  table.columns = {"a,b", " quote\" "};
   table.ids = {"x", "7"};
   table.classes = {"yes", "no"};
   const std::string csv = TableCsv(table);
   EXPECT_EQ(csv,
-            "id,\"a,b\",\"quo\"\"te\",class\n"
+            "id,\"a,b\",\" quote\"\" \",class\n"
             "x,0.1,-1e-300,yes\n"
             "7,0.3333333333333333,12345678901234,no\n");
   const auto again = Read(csv, With(4, 1));
