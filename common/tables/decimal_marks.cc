@@ -18,13 +18,17 @@ std::optional<std::string> CommaAsPoint(std::string_view number) {
   return IsNumber(text) ? std::optional(text) : std::nullopt;
 }
 
-void DecimalMarks::Seen::Note(std::string_view number, std::uint64_t of_line) {
+void DecimalMarks::Seen::Note(std::string_view number, std::uint64_t of_line,
+                              std::size_t of) {
   if (line == 0) {
     line = of_line;
     first = number;
   }
+  if (of >= columns.size()) columns.resize(of + 1);
+  Column& column = columns[of];
   // Only a first round number can still change the verdict.
-  if (is_sure && has_others && (round_line != 0 || !number.ends_with('0')))
+  if (is_sure && column.has_others &&
+      (column.round_line != 0 || !number.ends_with('0')))
     return;
   constexpr std::size_t kGroup = 3;
   const std::string_view digits =
@@ -35,18 +39,19 @@ void DecimalMarks::Seen::Note(std::string_view number, std::uint64_t of_line) {
   const bool is_group =
       decimals.size() == kGroup && ParseWhole(decimals).has_value();
   if (is_group && whole >= 1 && whole <= kGroup && digits[0] != '0') {
-    if (round_line == 0 && decimals.ends_with('0')) {
-      round_line = of_line;
-      round = number;
+    if (column.round_line == 0 && decimals.ends_with('0')) {
+      column.round_line = of_line;
+      column.round = number;
     }
     return;
   }
   is_sure = true;
-  has_others = has_others || !is_group;
+  column.has_others = column.has_others || !is_group;
 }
 
 std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
                                                 std::uint64_t line,
+                                                std::size_t column,
                                                 bool refuse_negative,
                                                 double* number) {
   const bool has_point = field.find('.') != std::string_view::npos;
@@ -61,7 +66,7 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
   if (!text.has_value()) {
     auto problem = ParseNumber(field, refuse_negative, number);
     if (!problem.has_value()) {
-      if (has_point) NoteNumber(field, line);
+      if (has_point) NoteNumber(field, line, column);
     } else if (field.find(',') != std::string_view::npos &&
                NotationOf(field) == Notation::kDecimalComma) {
       // 1.234,5 has both.
@@ -71,7 +76,7 @@ std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
     }
     return problem;
   }
-  commas_.Note(field, line);
+  commas_.Note(field, line, column);
   return ParseNumber(*text, refuse_negative, number);
 }
 
@@ -96,19 +101,23 @@ absl::Status DecimalMarks::Verdict(const InputFile& input) const {
                      "of thousands"));
   }
   DPNMF_RETURN_IF_ERROR(CheckThousands(input, commas_, "comma"));
-  return separator_ == ';' ? CheckThousands(input, points_, "point")
-                           : absl::OkStatus();
+  return judges_points_ ? CheckThousands(input, points_, "point")
+                        : absl::OkStatus();
 }
 
 absl::Status DecimalMarks::CheckThousands(const InputFile& input,
                                           const Seen& seen,
                                           std::string_view mark) const {
-  const bool is_mixed = seen.round_line != 0 && seen.has_others;
+  const auto mixed = std::find_if(
+      seen.columns.begin(), seen.columns.end(), [](const Seen::Column& column) {
+        return column.round_line != 0 && column.has_others;
+      });
+  const bool is_mixed = mixed != seen.columns.end();
   if (seen.line == 0 || (seen.is_sure && !is_mixed)) return absl::OkStatus();
   return input.RefuseAt(
-      "input-ambiguous", is_mixed ? seen.round_line : seen.line, 0,
+      "input-ambiguous", is_mixed ? mixed->round_line : seen.line, 0,
       absl::StrCat("the ", View(mark), " of ",
-                   Quoted(is_mixed ? seen.round : seen.first),
+                   Quoted(is_mixed ? mixed->round : seen.first),
                    " could be a decimal mark or separate thousands; give "
                    "--decimal ",
                    View(mark), ", or write the number without it"));

@@ -2,10 +2,12 @@
 #ifndef DPNMF_COMMON_TABLES_DECIMAL_MARKS_H_
 #define DPNMF_COMMON_TABLES_DECIMAL_MARKS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/files/entry.h"
@@ -23,26 +25,32 @@ class DecimalMarks {
   DecimalMarks() = default;
   // `declared`: '.', ',' or nothing. Commas that are declared by nobody are
   // decimal marks only where fields are not separated by them.
-  DecimalMarks(std::optional<char> declared, char separator)
-      : declared_(declared), separator_(separator) {}
+  // `may_be_declared`: where nobody can, points are decimal marks.
+  DecimalMarks(std::optional<char> declared, char separator,
+               bool may_be_declared)
+      : declared_(declared),
+        separator_(separator),
+        judges_points_(separator == ';' && may_be_declared) {}
 
-  // Reads a number as ParseNumber does, with this mark.
+  // Reads a number as ParseNumber does, with this mark. `column`: from 0.
   std::optional<EntryProblem> Parse(std::string_view field, std::uint64_t line,
-                                    bool refuse_negative, double* number);
+                                    std::size_t column, bool refuse_negative,
+                                    double* number);
   // A number of any sign with this mark, as ParseAnyFloat rounds it.
   float AnyFloat(std::string_view field) const;
   // Takes note of a number that was read elsewhere, with a point.
-  void NoteNumber(std::string_view number, std::uint64_t line) {
+  void NoteNumber(std::string_view number, std::uint64_t line,
+                  std::size_t column) {
     // Only between semicolons do they all count.
     const bool counts =
-        separator_ == ';' || (separator_ != ',' && points_.line == 0);
+        judges_points_ || (separator_ != ',' && points_.line == 0);
     if (counts && number.find('.') != std::string_view::npos)
-      points_.Note(number, line);
+      points_.Note(number, line, column);
   }
   // After the last entry. "input-not-a-number" if some numbers have a point and
   // others a comma; "input-ambiguous" if every comma, or every point between
   // semicolons, could separate thousands, or if one that could ends in 0 while
-  // other numbers have other decimals: 12,500 beside 1,23.
+  // other numbers of its column have other decimals: 12,500 below 1,23.
   absl::Status Verdict(const InputFile& input) const;
   // Returns whether a number had a decimal comma; also, that nobody declared.
   bool has_commas() const { return commas_.line != 0; }
@@ -54,14 +62,17 @@ class DecimalMarks {
   // Numbers that have one of the marks.
   struct Seen {
     // The text of the number, with one mark and perhaps an exponent.
-    void Note(std::string_view number, std::uint64_t of_line);
+    void Note(std::string_view number, std::uint64_t of_line, std::size_t of);
 
+    struct Column {
+      bool has_others = false;  // a number with more or fewer decimals than 3
+      std::uint64_t round_line = 0;  // could separate thousands, and ends in 0
+      std::string round;
+    };
     std::uint64_t line = 0;  // of the first
     std::string first;
-    bool is_sure = false;     // one of them separates no thousands
-    bool has_others = false;  // of these, one has more or fewer decimals than 3
-    std::uint64_t round_line = 0;  // could separate thousands, and ends in 0
-    std::string round;
+    bool is_sure = false;  // one of them separates no thousands
+    std::vector<Column> columns;
   };
   absl::Status CheckThousands(const InputFile& input, const Seen& seen,
                               std::string_view mark) const;
@@ -74,6 +85,7 @@ class DecimalMarks {
 
   std::optional<char> declared_;
   char separator_ = ',';
+  bool judges_points_ = false;
   Seen commas_, points_;
 };
 

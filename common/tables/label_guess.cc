@@ -135,12 +135,28 @@ bool NamesPeople(std::string_view header) {
 
 bool NamesTotal(std::string_view name) {
   constexpr std::string_view kTotals[] = {
-      "total",         "totals", "grand total",  "sum",
-      "summe",         "gesamt", "insgesamt",    "gesamtsumme",
-      "somme",         "totale", "all people",   "subtotal",
-      "total general", "totaal", "all patients", "total g\xC3\xA9n\xC3\xA9ral"};
+      "total",
+      "totals",
+      "grand total",
+      "sum",
+      "summe",
+      "gesamt",
+      "insgesamt",
+      "gesamtsumme",
+      "gesamtergebnis",
+      "somme",
+      "totale",
+      "all",
+      "all people",
+      "all patients",
+      "subtotal",
+      "total general",
+      "totaal",
+      "eindtotaal",
+      "total g\xC3\xA9n\xC3\xA9ral",
+      "total g\xC3\x89n\xC3\x89ral"};  // lower case of ASCII alone
   name = TrimBlanks(name);
-  if (name.size() < 3 || !absl::StrContains("tgsiaTGSIA", name[0]))
+  if (name.size() < 3 || !absl::StrContains("tgsiaeTGSIAE", name[0]))
     return false;
   std::string word = absl::AsciiStrToLower(View(name));
   if (word.ends_with(':')) word.pop_back();

@@ -12,15 +12,49 @@
 #include "common/files/entry.h"
 
 namespace dpnmf {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+
+// 10^99 is no id. Zeros are written out up to here.
+constexpr std::size_t kMostExponentDigits = 2;
+
+// Returns "12000" for "12e3", other text unchanged.
+std::string WithoutExponent(std::string_view text) {
+  const std::size_t at = text.find('e');
+  if (at == 0 || at == std::string_view::npos || at + 1 == text.size() ||
+      text.size() - at - 1 > kMostExponentDigits ||
+      text.find_first_not_of(kDigits) != at ||
+      text.find_first_not_of(kDigits, at + 1) != std::string_view::npos)
+    return std::string(text);
+  std::size_t zeros = 0;
+  for (const char digit : text.substr(at + 1))
+    zeros = 10 * zeros + static_cast<std::size_t>(digit - '0');
+  return std::string(text.substr(0, at)) + std::string(zeros, '0');
+}
+
+// Returns "7" for "7", "007", "7.0" and "7.", other text unchanged.
+std::string_view WholeNumberOf(std::string_view text) {
+  const std::size_t end = text.find_first_not_of(kDigits);
+  if (end == 0 || text.empty()) return text;
+  if (end != std::string_view::npos) {
+    const std::string_view rest = text.substr(end);
+    if (rest[0] != '.' ||
+        rest.find_first_not_of('0', 1) != std::string_view::npos)
+      return text;
+    text = text.substr(0, end);
+  }
+  const std::size_t first = text.find_first_not_of('0');
+  return first == std::string_view::npos ? text.substr(text.size() - 1)
+                                         : text.substr(first);
+}
+
+}  // namespace
 
 std::string CanonicalId(std::string_view id) {
-  std::string canonical = absl::AsciiStrToLower(View(WithoutBlanks(id)));
-  const std::size_t first =
-      std::min(canonical.find_first_not_of('0'), canonical.size());
-  // "0" and "0a" keep a zero.
-  if (first > 0)
-    canonical.erase(0, first == canonical.size() ? first - 1 : first);
-  return canonical;
+  const std::string lower =
+      absl::AsciiStrToLower(absl::StripAsciiWhitespace(View(id)));
+  return std::string(WholeNumberOf(WithoutExponent(lower)));
 }
 
 std::optional<std::pair<std::string, std::string>> FindSameId(
@@ -30,15 +64,16 @@ std::optional<std::pair<std::string, std::string>> FindSameId(
   hashes.reserve(ids.size());
   for (const std::string& id : ids)
     if (!id.empty())
-      hashes.push_back(std::hash<std::string>()(CanonicalId(id)));
+      hashes.push_back(
+          std::hash<std::string>()(CanonicalId(WithoutBlanks(id))));
   std::sort(hashes.begin(), hashes.end());
   if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end())
     return std::nullopt;
   std::unordered_map<std::string, std::string_view> seen;
   for (const std::string& id : ids) {
     if (id.empty()) continue;
-    const auto [known, is_new] =
-        seen.try_emplace(spelled_alike ? id : CanonicalId(id), id);
+    const auto [known, is_new] = seen.try_emplace(
+        spelled_alike ? id : CanonicalId(WithoutBlanks(id)), id);
     if (!is_new && (known->second == id) == spelled_alike)
       return std::pair(std::string(known->second), id);
   }

@@ -15,12 +15,13 @@
 
 namespace dpnmf {
 
-// The id in lower case, without blanks and signs that nobody sees around it,
-// and without leading zeros: two spellings of one id have the same.
+// Without blanks around it, ASCII letters in lower case; of a whole number the
+// number: 007, 7 and 7.0 are one id, and 1e5 and 100000.
 std::string CanonicalId(std::string_view id);
 
 // Two ids of the list that are the same: letter by letter if `spelled_alike`,
-// else in another spelling. Ids that are empty are not compared.
+// else in another spelling (CanonicalId, without signs that nobody sees). Ids
+// that are empty are not compared.
 std::optional<std::pair<std::string, std::string>> FindSameId(
     const std::vector<std::string>& ids, bool spelled_alike);
 

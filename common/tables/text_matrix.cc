@@ -22,6 +22,7 @@
 #include "common/tables/assemble.h"
 #include "common/tables/decimal_marks.h"
 #include "common/tables/label_guess.h"
+#include "common/tables/names/header_words.h"
 #include "common/tables/separator.h"
 #include "common/tables/sum_rows.h"
 #include "common/tables/text_rows.h"
@@ -32,20 +33,6 @@ namespace {
 using Fields = TextRows::Fields;
 
 bool HasNumber(std::string_view field) { return HasNumber(NotationOf(field)); }
-
-std::size_t LeadingWords(const Fields& fields) {
-  return static_cast<std::size_t>(
-      std::find_if_not(
-          fields.begin(), fields.end(),
-          [](std::string_view field) { return IsText(NotationOf(field)); }) -
-      fields.begin());
-}
-
-// A label may be missing where others of its column are words.
-bool IsLabel(std::string_view field) {
-  const Notation notation = NotationOf(field);
-  return !HasNumber(notation) && notation != Notation::kMeasure;
-}
 
 // Returns whether the fields are 0, 1, 2 and so on, at least two of them.
 bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
@@ -76,7 +63,8 @@ class TextMatrixReader {
 
   absl::StatusOr<LoadedMatrix> Read() {
     DPNMF_RETURN_IF_ERROR(text_.Begin());
-    marks_ = DecimalMarks(options_.decimal, text_.separator());
+    marks_ = DecimalMarks(options_.decimal, text_.separator(),
+                          /*may_be_declared=*/options_.table == nullptr);
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
@@ -123,6 +111,7 @@ class TextMatrixReader {
     DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
     NoteNames();
     NoteHeader();
+    NoteTotal();
     reading_.rows = rows_;
     LoadedMatrix matrix = DenseOfRows(std::move(values_), rows_,
                                       entries_.size(), users_are_rows_);
@@ -290,6 +279,7 @@ class TextMatrixReader {
         const std::string_view label(at, static_cast<const char*>(next));
         // A number among the words is refused (AddRow).
         if (!IsPlainLabel(field, label)) break;
+        LookForTotal(label);
         if (lines_.width > 0) lines_.values.push_back(marks_.AnyFloat(label));
         if (field < label_hashes_.size())
           label_hashes_[field].push_back(HashOf(label));
@@ -297,7 +287,7 @@ class TextMatrixReader {
         continue;
       }
       float value = 0;
-      if (!ReadPlainEntry(&at, end, &value)) break;
+      if (!ReadPlainEntry(&at, end, field, &value)) break;
       values_.push_back(value);
     }
     if (at == end && values_.size() - before == entries_.size()) {
@@ -317,6 +307,12 @@ class TextMatrixReader {
     return false;
   }
 
+  // A row that adds up others, where labels or entries are declared: it counts,
+  // and is noted. Where they were guessed it is refused (CheckGuessedLabel).
+  void LookForTotal(std::string_view label) {
+    if (total_.empty() && users_are_rows_ && NamesTotal(label)) total_ = label;
+  }
+
   // Returns whether the label is of a kind that needs no further look.
   bool IsPlainLabel(std::size_t field, std::string_view label) const {
     if (field < words_only_) {
@@ -329,11 +325,12 @@ class TextMatrixReader {
   }
 
   static std::uint64_t HashOf(std::string_view label) {
-    return std::hash<std::string>()(CanonicalId(label));
+    return std::hash<std::string>()(CanonicalId(WithoutBlanks(label)));
   }
 
   // Digits, or any number of std::from_chars, up to a separator or the end.
-  bool ReadPlainEntry(const char** at, const char* end, float* value) {
+  bool ReadPlainEntry(const char** at, const char* end, std::size_t field,
+                      float* value) {
     constexpr std::ptrdiff_t kMostDigits = 7;  // a float holds them exactly
     const char* digit = *at;
     std::uint32_t whole = 0;
@@ -352,7 +349,7 @@ class TextMatrixReader {
       return false;
     marks_.NoteNumber(
         std::string_view(*at, static_cast<std::size_t>(rest - *at)),
-        text_.line_number());
+        text_.line_number(), field);
     *at = rest;
     return true;
   }
@@ -386,11 +383,14 @@ class TextMatrixReader {
     }
     const auto other =
         std::find_if_not(begin, text_.fields().end(), has_number);
-    // A line of a feature may begin with its name.
+    // A line of a feature may begin with its name, and names of people that are
+    // numbers with what they are called: "feature,0,1".
     if (options_.table != nullptr && !users_are_rows_ && other == begin &&
-        numbers + 1 == text_.fields().end() - begin &&
-        IsText(NotationOf(*other)))
-      return false;
+        numbers + 1 == text_.fields().end() - begin) {
+      if (IsHeaderOfNames(TrimBlanks(*other), /*of_items=*/false)) return true;
+      if (other->empty() && !options_.table->labelled) return true;
+      if (IsName(*other)) return false;
+    }
     const bool has_word =
         std::any_of(begin, text_.fields().end(), [](std::string_view field) {
           const Notation notation = NotationOf(field);
@@ -418,12 +418,27 @@ class TextMatrixReader {
                            "line are; give --header yes or --header no"));
   }
 
-  // Returns whether the first line has plain numbers, all in quotes, above
+  // A measure in front of a feature of a table can only be its name: 0-9, 24/7.
+  bool IsName(std::string_view field) const {
+    const Notation notation = NotationOf(field);
+    return IsText(notation) || (notation == Notation::kMeasure &&
+                                options_.table != nullptr && !users_are_rows_);
+  }
+
+  std::size_t LeadingNames() const {
+    const Fields& fields = text_.fields();
+    return static_cast<std::size_t>(
+        std::find_if_not(fields.begin(), fields.end(),
+                         [this](auto field) { return IsName(field); }) -
+        fields.begin());
+  }
+
+  // Returns whether the first line has whole numbers, all in quotes, above
   // numbers without: names, as R writes them. A program quotes by the kind of a
-  // field; a number with a comma may have quotes for its own sake.
+  // field; any other number may have quotes for its own sake.
   bool HasQuotedNumbers() const {
     Fields below;
-    if (text_.has_texts() ||
+    if ((text_.has_texts() && !users_are_rows_) ||
         !SplitFields(text_.second_line(), text_.separator(), &below))
       return false;
     const auto is_quoted = [](std::string_view line, std::string_view field) {
@@ -431,14 +446,15 @@ class TextMatrixReader {
     };
     bool any = false;
     // From the end: names of rows may have nothing above them.
-    for (std::size_t i = 1; i <= std::min(text_.fields().size(), below.size());
-         ++i) {
-      const std::string_view name = text_.fields()[text_.fields().size() - i];
-      const std::string_view number = below[below.size() - i];
+    const std::size_t width = text_.fields().size();
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::string_view name = text_.fields()[i];
       if (!HasNumber(name)) continue;
-      if (NotationOf(name) != Notation::kNumber ||
-          !is_quoted(text_.line(), name) || !HasNumber(number) ||
-          is_quoted(text_.second_line(), number))
+      const std::size_t from_end = text_.InFile(width) - text_.FieldNumber(i);
+      if (from_end >= below.size()) return false;
+      const std::string_view number = below[below.size() - 1 - from_end];
+      if (!ParseWhole(name).has_value() || !is_quoted(text_.line(), name) ||
+          !HasNumber(number) || is_quoted(text_.second_line(), number))
         return false;
       any = true;
     }
@@ -479,7 +495,7 @@ class TextMatrixReader {
   absl::Status FixLayout(bool has_header) {
     width_ = text_.fields().size();
     text_.set_width(width_);
-    words_only_ = LeadingWords(text_.fields());
+    words_only_ = LeadingNames();
     std::size_t named = 0;  // by the header
     if (has_header) {
       DPNMF_RETURN_IF_ERROR(FitHeader());
@@ -801,6 +817,9 @@ class TextMatrixReader {
     }
     for (std::size_t i = 0; i < words_only_; ++i)
       DPNMF_RETURN_IF_ERROR(CheckGuessedLabel(i));
+    for (std::size_t i = 0; i < entries_.front(); ++i)
+      LookForTotal(text_.fields()[i]);
+    if (id_.has_value()) LookForTotal(text_.fields()[*id_]);
     if (counts_rows_ && ParseWhole(text_.fields()[0]) != rows_ + 1)
       return NotNamesOfRows();
     if (text_.separator() == kBlanks && HasGroupsOfDigits()) ++grouped_rows_;
@@ -829,7 +848,7 @@ class TextMatrixReader {
     for (const std::size_t i : entries_) {
       double number = 0;
       if (const auto problem = marks_.Parse(
-              text_.fields()[i], text_.line_number(),
+              text_.fields()[i], text_.line_number(), i,
               options_.table == nullptr || !options_.table->negative,
               &number)) {
         RefuseEntry(i, *problem);
@@ -894,13 +913,15 @@ class TextMatrixReader {
                                  ", and a sum of people is no person; remove "
                                  "it, or give --label-columns K if it is one"));
     }
-    if (!IsLabel(field)) {
+    // A label may be missing where others of its column are words. A measure
+    // has one code in any row (RefuseEntry).
+    const bool is_measure = NotationOf(field) == Notation::kMeasure;
+    if (HasNumber(field) || (is_measure && !IsName(field))) {
       return Refuse(
-          "input-ambiguous", text_.FieldNumber(i),
-          absl::StrCat(
-              NotationOf(field) == Notation::kMeasure ? "" : "the number ",
-              Quoted(field),
-              " is in a column of labels; give --label-columns K"));
+          is_measure ? "input-not-a-number" : "input-ambiguous",
+          text_.FieldNumber(i),
+          absl::StrCat(is_measure ? "" : "the number ", Quoted(field),
+                       " is in a column of labels; give --label-columns K"));
     }
     const std::size_t separator = field.find_last_of(";\t|");
     if (separator == std::string_view::npos || options_.delimiter.has_value() ||
@@ -921,7 +942,7 @@ class TextMatrixReader {
     std::string sentence = problem.sentence;
     if (problem.code == "input-not-a-number")
       absl::StrAppend(&cause, static_cast<int>(notation));
-    if (notation == Notation::kWord && !IsTextColumn(field)) {
+    if (IsText(notation) && !IsTextColumn(field)) {
       absl::StrAppend(&cause, ": ", sentence);
     } else if (IsText(notation)) {
       absl::StrAppend(&cause, " ", field);
@@ -954,12 +975,12 @@ class TextMatrixReader {
                   cause);
   }
 
-  // Returns whether the field is a word in the first row with entries, and so
+  // Returns whether the field is a text in the first row with entries, and so
   // in all of them as far as is known.
   bool IsTextColumn(std::size_t field) {
     if (rows_ == 0 && text_columns_.empty()) {
       for (const std::string_view text : text_.fields())
-        text_columns_.push_back(NotationOf(text) == Notation::kWord);
+        text_columns_.push_back(IsText(NotationOf(text)));
     }
     return field < text_columns_.size() && text_columns_[field];
   }
@@ -1001,6 +1022,16 @@ class TextMatrixReader {
       for (const std::string& name : HeaderOfEntries())
         if (NamesTotal(name)) return TotalOfColumns(name);
     if (!in_rows) ids_ = HeaderOfEntries();
+    for (std::size_t i = 0; !in_rows && options_.sum_rows && i < ids_.size();
+         ++i) {
+      if (!ids_[i].empty() && NotationOf(ids_[i]) != Notation::kMissing)
+        continue;
+      return input_.RefuseAt(
+          "input-malformed", 0, 0,
+          absl::StrCat("the header does not say whose column ",
+                       text_.FieldNumber(entries_[i]), " is (", Quoted(ids_[i]),
+                       "); give every person an id"));
+    }
     const auto twice = FindSameId(ids_, /*spelled_alike=*/true);
     if (twice.has_value() && !options_.sum_rows) {
       return input_.RefuseAt(
@@ -1019,16 +1050,19 @@ class TextMatrixReader {
     if (!alike.has_value()) return absl::OkStatus();
     const std::string both =
         absl::StrCat(Quoted(alike->first), " and ", Quoted(alike->second),
-                     " differ only in capitals, blanks or leading zeros");
-    if (in_rows && !options_.sum_rows) {
+                     " differ only in capitals, blanks or zeros");
+    if (in_rows ? options_.id_column.has_value() : !options_.columns.empty()) {
       Note(absl::StrCat("The ids ", both, ", and count as two people"));
       return absl::OkStatus();
     }
     return input_.RefuseAt(
         "input-duplicate", 0, 0,
         absl::StrCat("the ids ", both,
-                     "; write the id of a person in one way, and other people "
-                     "with other ids"));
+                     "; write the id of a person in one way, or, if they are "
+                     "two people, give ",
+                     in_rows
+                         ? absl::StrCat("--id-column ", text_.FieldNumber(*id_))
+                         : std::string("--columns all")));
   }
 
   absl::Status TotalOfColumns(std::string_view name) const {
@@ -1075,7 +1109,7 @@ class TextMatrixReader {
         absl::StrCat(
             "column ", ColumnText(field), " has ", different,
             " different values in ", rows_,
-            " rows (capitals, blanks and leading zeros apart): if they are "
+            " rows (capitals, blanks and zeros apart): if they are "
             "people, give --id-column ",
             text_.FieldNumber(field),
             " --person-rows sum, which adds up the rows of a person; else name "
@@ -1102,7 +1136,11 @@ class TextMatrixReader {
     std::vector<std::string> header;
     for (const std::size_t i : entries_) {
       if (i >= header_.size()) continue;
-      header.emplace_back(TrimBlanks(header_[i]));
+      // The lab gives a table the names that it has.
+      const bool as_it_is =
+          options_.table != nullptr && options_.table->labelled;
+      header.emplace_back(as_it_is ? std::string_view(header_[i])
+                                   : TrimBlanks(header_[i]));
       std::replace(header.back().begin(), header.back().end(), '\n', ' ');
     }
     return header;
@@ -1212,6 +1250,12 @@ class TextMatrixReader {
     }
   }
 
+  void NoteTotal() const {
+    if (total_.empty()) return;
+    Note(absl::StrCat("The line called ", Quoted(total_),
+                      " counts as a person; if it adds up others, remove it"));
+  }
+
   TableReading Reading() {
     reading_.comment_lines = text_.comment_lines();
     reading_.separator = text_.separator();
@@ -1256,6 +1300,7 @@ class TextMatrixReader {
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
   std::uint64_t rows_ = 0;
+  std::string total_;   // the first label of LookForTotal
   bool plain_ = false;  // rows may be read by AddPlainRow
 };
 

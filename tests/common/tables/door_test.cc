@@ -193,6 +193,10 @@ INSTANTIATE_TEST_SUITE_P(
                              "a.csv",
                              "1.500;20\n0.250;3\n",
                              {{1.5, 20}, {0.25, 3}}},
+                    Readable{"three_decimals_beside_two",
+                             "a.csv",
+                             "1.500;20.25\n2.250;3.75\n",
+                             {{1.5, 20.25}, {2.25, 3.75}}},
                     Readable{"points_declared",
                              "a.csv",
                              "1.500;20\n2.250;3\n",
@@ -468,7 +472,36 @@ INSTANTIATE_TEST_SUITE_P(
                  kTwo,
                  {"beds", "days"},
                  {"1 'who'"},
-                 OneLabel},
+                 OneLabel,
+                 "The line called 'Total' counts as a person; if it adds up "
+                 "others, remove it"},
+        Readable{"total_of_ids",
+                 "a.csv",
+                 "who,beds,days\nkim,1.5,20\nGesamtergebnis,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'who'"},
+                 IdFirst,
+                 "The line called 'Gesamtergebnis' counts"},
+        Readable{"total_beside_columns",
+                 "a.csv",
+                 "no,who,beds,days\n1,kim,1.5,20\n2,All,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {},
+                 [](LoadOptions* options) { options->columns = "beds,days"; },
+                 "The line called 'All' counts"},
+        Readable{"ids_that_differ_in_capitals_added_up",
+                 "a.csv",
+                 "donor,beds,days\naB1,1,2\nAb1,0,3\naB1,0.5,18\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'donor'"},
+                 [](LoadOptions* options) {
+                   options->sum_rows = true;
+                   options->id_column = 1;
+                 },
+                 "and count as two people"},
         Readable{"spellings_declared",
                  "a.csv",
                  "donor,beds,days\nd7,1.5,20\nD7 ,0,3\n",
@@ -477,7 +510,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {"1 'donor'"},
                  IdFirst,
                  "The ids 'd7' and 'D7' differ only in capitals, blanks or "
-                 "leading zeros, and count as two people"}),
+                 "zeros, and count as two people"}),
     NameOfReadable);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -500,6 +533,26 @@ INSTANTIATE_TEST_SUITE_P(
                  kTwo,
                  {"1999", "2004"},
                  {"1"}},
+        Readable{"years_by_R_before_a_class",
+                 "a.csv",
+                 "\"1999\",\"2004\",\"kind\"\n1.5,20,\"x\"\n0,3,\"x\"\n",
+                 kTwo,
+                 {"1999", "2004"},
+                 {},
+                 [](LoadOptions* options) {
+                   options->class_column = 3;
+                   options->classes = {"x"};
+                 }},
+        Readable{"classes_with_blanks_and_numbers",
+                 "a.csv",
+                 "beds,days,kind\n1.5,20,grade 1\n0,3,grade 1\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {},
+                 [](LoadOptions* options) {
+                   options->class_column = 3;
+                   options->classes = {"grade 1"};
+                 }},
         Readable{"row_in_quotes", "a.csv", "\"1.5\",\"20\"\n\"0\",\"3\"\n",
                  kTwo},
         Readable{"row_partly_in_quotes", "a.csv", "\"1.5\",20\n\"0\",3\n",
@@ -559,7 +612,7 @@ TEST(PeopleInColumns, AreOneColumnEachUnlessTheyAreAddedUp) {
   const std::pair<const char*, const char*> others[] = {
       {"gene,d1,D1\nA,1,2\nB,4,5\n",
        "the ids 'd1' and 'D1' differ only in capitals"},
-      {"gene,7,07\nA,1,2\nB,4,5\n", "leading zeros"},
+      {"gene,7,07\nA,1,2\nB,4,5\n", "give --columns all"},
       {"gene,d1,d2,Total\nA,1,2,3\nB,4,5,9\n", "a column is called 'Total'"}};
   for (const auto& [text, part] : others) {
     LoadOptions options;
@@ -568,6 +621,21 @@ TEST(PeopleInColumns, AreOneColumnEachUnlessTheyAreAddedUp) {
                 HasSubstr(part));
   }
   EXPECT_EQ(ReasonCode(read("1,2\n3,4\n", sum).status()), "id-column-missing");
+  for (const char* nobody :
+       {"gene,d1,,\nA,1,2,3\n", "gene,d1,NA,NA\nA,1,2,3\n"}) {
+    LoadOptions options = sum;
+    options.header = true;
+    options.label_columns = 1;
+    const absl::Status status = read(nobody, options).status();
+    EXPECT_EQ(ReasonCode(status), "input-malformed") << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("does not say whose column 3 is"));
+  }
+  LoadOptions all;
+  all.columns = "all";
+  all.label_columns = 1;
+  EXPECT_EQ(ColumnsOf(read("gene,d1,D1\nA,1,2\nB,4,5\n", all).value()),
+            (Columns{{1, 4}, {2, 5}}));
   LoadOptions chosen;
   chosen.columns = "2,Total";
   EXPECT_EQ(ColumnsOf(read(others[2].first, chosen).value()),
@@ -680,7 +748,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"later_row", "a.csv", "who,beds\nkim,2\n\"1,5\",3\n",
                   "input-ambiguous", "in a column of labels"},
         Refusable{"later_measure", "a.csv", "who,beds\nkim,2\n5-9,3\n",
-                  "input-ambiguous", "'5-9' is in a column of labels"},
+                  "input-not-a-number", "'5-9' is in a column of labels"},
         Refusable{"in_a_first_line", "a.csv", "$30,2\n$31,3\n",
                   "input-not-a-number", "currency"},
         Refusable{"a_first_line_of_codes", "a.csv", "NA,NA\n2,3\n",
@@ -733,6 +801,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"total", "a.csv", "who,beds\nkim,2\nlee,3\nTotal,5\n",
                   "input-malformed",
                   "line 4, column 1: the line is called 'Total', and a sum"},
+        Refusable{"total_in_capitals_with_accents", "a.csv",
+                  "who;beds\nkim;2\nlee;3\nTOTAL G\xC3\x89N\xC3\x89RAL;5\n",
+                  "input-malformed", "a sum of people is no person"},
+        Refusable{"one_date", "a.csv", "beds,days\n1,2\n3,2024-03-09\n",
+                  "input-not-a-number", "line 3, column 2: '2024-03-09' "},
         Refusable{"summe", "a.csv", "who;beds\nkim;2\nlee;3\nSUMME:;5\n",
                   "input-malformed", "a sum of people is no person"},
         Refusable{"header_again", "a.csv",
@@ -770,6 +843,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"numbers_all_in_quotes", "a.csv",
                   "\"\",\"0\",\"1\"\n\"0\",\"4\",\"5\"\n", "input-ambiguous",
                   "--header"},
+        Refusable{"quotes_where_a_comma_stands", "a.csv",
+                  "ann,\"1,234\"\nbob,999\n", "input-ambiguous", "--header"},
+        Refusable{"decimals_in_quotes", "a.csv", "ann,\"1.5\"\nbob,999\n",
+                  "input-ambiguous", "--header"},
         Refusable{"numbers_in_quotes_for_their_commas", "a.csv", "\"1,5\"\n3\n",
                   "input-not-a-number",
                   "line 1, column 1: '1,5' has a decimal comma"},
@@ -850,7 +927,7 @@ INSTANTIATE_TEST_SUITE_P(
             "donor", "a.csv", "donor,beds,days\na,1,2\nb,4,5\na,0,8\n",
             "input-duplicate",
             "column 1 'donor' has 2 different values in 3 rows (capitals, "
-            "blanks and leading zeros apart): if they are people, give "
+            "blanks and zeros apart): if they are people, give "
             "--id-column 1 --person-rows sum"},
         Refusable{"another_spelling", "a.csv",
                   "donor,beds,days\nd7,1,2\ne,4,5\nD7,0,8\n", "input-duplicate",
@@ -862,7 +939,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "donor,beds,days\nd07,1,2\ne,4,5\nD07,0,8\n",
                   "input-duplicate",
                   "the ids 'd07' and 'D07' differ only in capitals, blanks or "
-                  "leading zeros; write",
+                  "zeros; write the id of a person in one way, or, if they are "
+                  "two people, give --id-column 1",
                   SumRows},
         Refusable{"mrn", "a.csv", "MRN,beds,days\n7,1,2\n7,4,5\n",
                   "input-duplicate", "1 different values in 2 rows", OneLabel},
@@ -993,10 +1071,11 @@ TEST(ForeignFile, LeavesTextAlone) {
 
 TEST(Ids, AreTheSameInAnotherSpelling) {
   for (const char* id : {"p07", " P07", "p07\t", "\xE2\x80\x8BP07\xC2\xA0"})
-    EXPECT_EQ(CanonicalId(id), "p07") << id;
-  EXPECT_EQ(CanonicalId("007a"), "7a");
-  EXPECT_EQ(CanonicalId("000"), "0");
-  EXPECT_NE(CanonicalId("p7"), CanonicalId("p07"));
+    EXPECT_TRUE(FindSameId({id, "p07x", "P07"}, false).has_value() ||
+                FindSameId({id, "P07"}, true).has_value())
+        << id;
+  EXPECT_EQ(FindSameId({"7.0", "x", "007"}, false)->second, "007");
+  EXPECT_FALSE(FindSameId({"p7", "p07"}, false).has_value());
   EXPECT_FALSE(FindSameId({"a", "", "b", ""}, true).has_value());
   EXPECT_FALSE(FindSameId({"a", "b", "A"}, true).has_value());
   EXPECT_FALSE(FindSameId({"a", "b", "a"}, false).has_value());
