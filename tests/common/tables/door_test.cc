@@ -634,8 +634,9 @@ TEST(PeopleInColumns, AreOneColumnEachUnlessTheyAreAddedUp) {
   LoadOptions all;
   all.columns = "all";
   all.label_columns = 1;
-  EXPECT_EQ(ColumnsOf(read("gene,d1,D1\nA,1,2\nB,4,5\n", all).value()),
-            (Columns{{1, 4}, {2, 5}}));
+  const auto two = read("gene,d1,D1\nA,1,2\nB,4,5\n", all);
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(ColumnsOf(*two), (Columns{{1, 4}, {2, 5}}));
   LoadOptions chosen;
   chosen.columns = "2,Total";
   EXPECT_EQ(ColumnsOf(read(others[2].first, chosen).value()),
@@ -1074,7 +1075,9 @@ TEST(Ids, AreTheSameInAnotherSpelling) {
     EXPECT_TRUE(FindSameId({id, "p07x", "P07"}, false).has_value() ||
                 FindSameId({id, "P07"}, true).has_value())
         << id;
-  EXPECT_EQ(FindSameId({"7.0", "x", "007"}, false)->second, "007");
+  const auto seven = FindSameId({"7.0", "x", "007"}, false);
+  ASSERT_TRUE(seven.has_value());
+  EXPECT_EQ(seven->second, "007");
   EXPECT_FALSE(FindSameId({"p7", "p07"}, false).has_value());
   EXPECT_FALSE(FindSameId({"a", "", "b", ""}, true).has_value());
   EXPECT_FALSE(FindSameId({"a", "b", "A"}, true).has_value());
