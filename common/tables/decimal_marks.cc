@@ -46,7 +46,9 @@ void DecimalMarks::Seen::Note(std::string_view number, std::uint64_t of_line,
     return;
   }
   is_sure = true;
+  column.is_sure = true;
   column.has_others = column.has_others || !is_group;
+  has_others = has_others || !is_group;
 }
 
 std::optional<EntryProblem> DecimalMarks::Parse(std::string_view field,
@@ -108,10 +110,12 @@ absl::Status DecimalMarks::Verdict(const InputFile& input) const {
 absl::Status DecimalMarks::CheckThousands(const InputFile& input,
                                           const Seen& seen,
                                           std::string_view mark) const {
-  const auto mixed = std::find_if(
-      seen.columns.begin(), seen.columns.end(), [](const Seen::Column& column) {
-        return column.round_line != 0 && column.has_others;
-      });
+  const auto mixed =
+      std::find_if(seen.columns.begin(), seen.columns.end(),
+                   [&seen](const Seen::Column& column) {
+                     return column.round_line != 0 && seen.has_others &&
+                            (column.has_others || !column.is_sure);
+                   });
   const bool is_mixed = mixed != seen.columns.end();
   if (seen.line == 0 || (seen.is_sure && !is_mixed)) return absl::OkStatus();
   return input.RefuseAt(

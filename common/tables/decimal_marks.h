@@ -50,7 +50,8 @@ class DecimalMarks {
   // After the last entry. "input-not-a-number" if some numbers have a point and
   // others a comma; "input-ambiguous" if every comma, or every point between
   // semicolons, could separate thousands, or if one that could ends in 0 while
-  // other numbers of its column have other decimals: 12,500 below 1,23.
+  // other numbers have other decimals: 12,500 beside 1,23. A number such as
+  // 0,250 clears its column of three decimals.
   absl::Status Verdict(const InputFile& input) const;
   // Returns whether a number had a decimal comma; also, that nobody declared.
   bool has_commas() const { return commas_.line != 0; }
@@ -65,6 +66,7 @@ class DecimalMarks {
     void Note(std::string_view number, std::uint64_t of_line, std::size_t of);
 
     struct Column {
+      bool is_sure = false;
       bool has_others = false;  // a number with more or fewer decimals than 3
       std::uint64_t round_line = 0;  // could separate thousands, and ends in 0
       std::string round;
@@ -72,6 +74,7 @@ class DecimalMarks {
     std::uint64_t line = 0;  // of the first
     std::string first;
     bool is_sure = false;  // one of them separates no thousands
+    bool has_others = false;
     std::vector<Column> columns;
   };
   absl::Status CheckThousands(const InputFile& input, const Seen& seen,
