@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -129,6 +130,16 @@ absl::StatusOr<ExitCode> Refit(const Session& session,
                                     [&](const std::string& id) {
                                       return ResolveRunId(client, id);
                                     }));
+  const bool any_names = std::any_of(
+      priors.begin(), priors.end(),
+      [](const PriorToSend& prior) { return prior.header.named(); });
+  std::vector<std::string> features;
+  if (any_names) {
+    // Without a model of the run, its server matches them all the same.
+    if (auto model = client.GetModel(refit.run_id()); model.ok())
+      features = std::move(model->names);
+  }
+  NotePriors(priors, features, session.environment().err);
   for (const PriorToSend& prior : priors) *refit.add_priors() = prior.header;
   DPNMF_ASSIGN_OR_RETURN(const auto order, ReadOrder(flags.of_order));
   if (order.has_value()) *refit.mutable_feature_order() = *order;

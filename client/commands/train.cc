@@ -78,6 +78,7 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
                          ReadPriors(of_priors, [&](const std::string& id) {
                            return ResolveRunId(client, id);
                          }));
+  NotePriors(priors, /*features=*/{}, session.environment().err);
   for (const PriorToSend& prior : priors)
     *prepared.specification.add_priors() = prior.header;
   DPNMF_ASSIGN_OR_RETURN(const auto order, ReadOrder(of_order));

@@ -332,6 +332,7 @@ absl::StatusOr<ExitCode> TrainJointly(
                          ReadPriors(of_priors, [&](const std::string& id) {
                            return ResolveRunId(client, id);
                          }));
+  NotePriors(priors, /*features=*/{}, session.environment().err);
   DPNMF_ASSIGN_OR_RETURN(const auto order, ReadOrder(of_order));
   DPNMF_ASSIGN_OR_RETURN(const v1::ListRunsReply runs, client.ListRuns());
   std::vector<JointTerm> terms;

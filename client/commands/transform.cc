@@ -51,12 +51,8 @@ absl::StatusOr<LoadedMatrix> ReadPeople(const TransformFlags& flags,
                                         const Model& model) {
   return LoadTable(flags.input, flags.users == "rows",
                    {.feature_names = model.names,
-                    .features = static_cast<std::uint64_t>(model.w.rows())});
-}
-
-std::string ShownNames(
-    const google::protobuf::RepeatedPtrField<std::string>& names) {
-  return ExamplesOf({names.begin(), names.end()});
+                    .features = static_cast<std::uint64_t>(model.w.rows()),
+                    .flag = "--input"});
 }
 
 // How the features of the file became those of W.
@@ -69,14 +65,11 @@ std::string NamesText(const v1::TransformReport& report, Eigen::Index features,
         model.names.empty() ? "the run's features have" : "the file has",
         features);
   }
-  std::string text = absl::StrFormat("%d of %d features were found by name",
-                                     features, features);
-  if (report.respelled_size() > 0)
-    absl::StrAppend(&text,
-                    "; spelled differently: ", ShownNames(report.respelled()));
-  if (report.left_out_size() > 0)
-    absl::StrAppend(&text, "; left out: ", ShownNames(report.left_out()));
-  return text + "\n";
+  const auto size = static_cast<std::size_t>(features);
+  return MatchText(size, size,
+                   {report.respelled().begin(), report.respelled().end()},
+                   {report.left_out().begin(), report.left_out().end()}) +
+         "\n";
 }
 
 // H as text, with people in the direction of the input: `h` has the parts of a

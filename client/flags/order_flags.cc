@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "common/base/error.h"
-#include "common/files/feature_graph.h"
+#include "common/files/feature_rows.h"
 
 namespace dpnmf::cli {
 namespace {

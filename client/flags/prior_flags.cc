@@ -8,6 +8,7 @@
 #include "client/files/model_file.h"
 #include "common/base/bad_input.h"
 #include "common/base/error.h"
+#include "common/files/match_names.h"
 #include "common/tables/load.h"
 #include "common/wire/prior.h"
 
@@ -50,7 +51,7 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix file,
       LoadTable(path, users_are_rows && kind == v1::PRIOR_KIND_COLUMNS,
-                {.negative = is_moment}));
+                {.negative = is_moment, .flag = "--prior"}));
   prior.entries = EntriesOf(file);
   prior.names = std::move(file.feature_names);
   if (is_moment && file.features != file.users) {
@@ -75,6 +76,29 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   }
   prior.header.set_sha256(HashOfPrior(prior.names, prior.entries));
   return prior;
+}
+
+// How the features of the file become those of the run.
+std::string PriorText(const PriorToSend& prior,
+                      const std::vector<std::string>& features) {
+  const std::string begin = absl::StrCat(prior.header.source(), ": ");
+  const std::size_t rows = prior.header.shape().rows();
+  if (prior.names.empty())
+    return absl::StrCat(begin, "the file has no names: its ", rows,
+                        " features are taken in the run's order");
+  if (features.empty())
+    return absl::StrCat(begin, "the file has names of ", rows, " features (",
+                        ExamplesOf(prior.names),
+                        "), which the server matches by name");
+  const NameMatch match = MatchNames(features, prior.names);
+  std::vector<bool> taken(prior.names.size());
+  for (const std::ptrdiff_t place : match.places)
+    if (place >= 0) taken[static_cast<std::size_t>(place)] = true;
+  std::vector<std::string> left_out;
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    if (!taken[i]) left_out.push_back(prior.names[i]);
+  return begin +
+         MatchText(match.found, features.size(), match.respelled, left_out);
 }
 
 }  // namespace
@@ -122,6 +146,14 @@ absl::StatusOr<std::vector<PriorToSend>> ReadPriors(
     priors.push_back(std::move(prior));
   }
   return priors;
+}
+
+void NotePriors(const std::vector<PriorToSend>& priors,
+                const std::vector<std::string>& features, std::ostream* err) {
+  for (const PriorToSend& prior : priors) {
+    if (prior.header.kind() != v1::PRIOR_KIND_RUN)
+      *err << "dpnmf: note: --prior " << PriorText(prior, features) << ".\n";
+  }
 }
 
 }  // namespace dpnmf::cli

@@ -3,6 +3,7 @@
 #define DPNMF_CLIENT_FLAGS_PRIOR_FLAGS_H_
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ absl::StatusOr<std::vector<PriorToSend>> ReadPriors(
     const PriorFlags& flags,
     const std::function<absl::StatusOr<std::string>(const std::string&)>&
         find_run);
+
+// Tells a person how the features of each file become those of the run.
+// `features`: names of the run's; if empty, they are not known here.
+void NotePriors(const std::vector<PriorToSend>& priors,
+                const std::vector<std::string>& features, std::ostream* err);
 
 }  // namespace dpnmf::cli
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/charconv.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
+#include "common/files/measure.h"
 
 namespace dpnmf {
 namespace {
@@ -41,7 +43,8 @@ constexpr std::string_view kMissingCodes[] = {
     "#ref!",        "#name?",       "#num!",   "nd",     "n.d.",    "nr",
     "bdl",          "bld",          "<lod",    "nat",    "(null)",  "*null*",
     "unknown",      "1.#qnan",      "-1.#ind", ":"};
-constexpr std::string_view kTruths[] = {"true", "false", "yes", "no"};
+constexpr std::string_view kTruths[] = {"true", "false",  "yes",  "no",
+                                        "wahr", "falsch", "vrai", "faux"};
 // No-break space, figure space, thin space, narrow no-break space, ideographic
 // space, and signs that nobody sees: zero-width space, word joiner, byte order
 // mark, control characters that end lines or pages.
@@ -58,6 +61,15 @@ constexpr std::string_view kOtherBlanks[] = {"\xC2\xA0",
                                              "\v",
                                              "\f",
                                              std::string_view("\0", 1)};
+std::string WithPlainBlanks(std::string text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7F'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
+  for (const std::string_view blank : kOtherBlanks)
+    if (text.find(blank) != std::string::npos)
+      text = absl::StrReplaceAll(text, {{View(blank), " "}});
+  return text;
+}
+
 constexpr std::string_view kBounds[] = {
     "<=", ">=", "<", ">", "~", "\xE2\x89\xA4", "\xE2\x89\xA5", "\xE2\x89\x88"};
 // Dollar, euro, pound, yen, cent, rupee, and codes.
@@ -268,6 +280,10 @@ std::string_view TrimBlanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
+std::string WithoutBlanks(std::string_view text) {
+  return std::string(TrimBlanks(WithPlainBlanks(std::string(text))));
+}
+
 std::string Quoted(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string shown;
@@ -294,18 +310,21 @@ Notation NotationOf(std::string_view text) {
                : Notation::kNumber;
   }
   if (IsWordWithDigit(text)) return Notation::kWord;
-  std::string bare(text);
-  for (const std::string_view blank : kOtherBlanks)
-    bare = absl::StrReplaceAll(bare, {{View(blank), " "}});
+  std::string bare = WithAsciiDigits(text);
+  const bool has_other_digits = bare != text;
+  bare = WithPlainBlanks(std::move(bare));
   // A right quote between digits is an apostrophe.
   bare = absl::StrReplaceAll(bare, {{"\xE2\x80\x99", "'"}});
   absl::AsciiStrToLower(&bare);
   std::string_view rest = TrimBlanks(bare);
   if (rest.empty()) return Notation::kEmpty;
-  if (ParseNumber(rest).has_value()) return Notation::kBlanks;
+  if (ParseNumber(rest).has_value())
+    return has_other_digits ? Notation::kQuoted : Notation::kBlanks;
   if (IsAny(rest, kMissingCodes)) return Notation::kMissing;
   if (IsAny(rest, kTruths)) return Notation::kTruth;
   if (IsNumberOfPrograms(rest)) return Notation::kQuoted;
+  if (IsDate(rest)) return Notation::kDate;
+  if (IsMeasure(rest)) return Notation::kMeasure;
   Notation around = Notation::kNumber;
   while (!HasOnlyDigitsAndMarks(rest) || rest.starts_with('\'')) {
     if (Strip(kPercents, &rest)) {
@@ -331,11 +350,17 @@ bool HasNumber(Notation notation) {
     case Notation::kEmpty:
     case Notation::kMissing:
     case Notation::kTruth:
+    case Notation::kMeasure:
+    case Notation::kDate:
     case Notation::kWord:
       return false;
     default:
       return true;
   }
+}
+
+bool IsText(Notation notation) {
+  return notation == Notation::kWord || notation == Notation::kDate;
 }
 
 EntryProblem NotANumber(std::string_view text, Notation notation) {
@@ -383,7 +408,17 @@ EntryProblem NotANumber(std::string_view text, Notation notation) {
           "observed");
     case Notation::kQuoted:
       return problem(
-          " has quotes or brackets around the number; write the number alone");
+          text.find_first_of("'\"`()=") != std::string_view::npos
+              ? " has quotes or brackets around the number; write the number "
+                "alone"
+              : " is a number in another notation; write it in decimal digits, "
+                "with a point");
+    case Notation::kMeasure:
+      return problem(
+          " has a unit, or is a range, a ratio, a time or two numbers; write "
+          "one number alone");
+    case Notation::kDate:
+      return problem(" is a date and no number; leave it out");
     default:
       return problem(" is not a number; write decimal numbers with a point");
   }

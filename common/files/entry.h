@@ -56,13 +56,18 @@ enum class Notation {
   kPercent,       // 12%
   kCurrency,      // $12, 12 EUR
   kBound,         // <0.5, ~3
-  kQuoted,        // '12 and other numbers with signs around them
+  kQuoted,        // '12, 0x1F and other numbers with signs around them
+  kMeasure,       // 12 kg, 20-29, 1:30 (measure.h)
+  kDate,          // 2024-01-31
   kWord,
 };
 Notation NotationOf(std::string_view text);
 
 // Returns whether it is a number, in whatever notation.
 bool HasNumber(Notation notation);
+
+// Returns whether it could be a name: a word, or a date.
+bool IsText(Notation notation);
 
 // Why a field of this notation, which is not kNumber, is no number.
 EntryProblem NotANumber(std::string_view text, Notation notation);
@@ -75,6 +80,9 @@ float ParseAnyFloat(std::string_view text);
 std::optional<std::uint64_t> ParseWhole(std::string_view text);
 
 std::string_view TrimBlanks(std::string_view text);
+
+// The text without blanks, of any kind, and signs that nobody sees at its ends.
+std::string WithoutBlanks(std::string_view text);
 
 // The text in quotes for a message: shortened, with control characters and
 // bytes that are not UTF-8 escaped.

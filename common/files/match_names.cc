@@ -94,6 +94,18 @@ NameMatch MatchNames(const std::vector<std::string>& known,
   return match;
 }
 
+std::string MatchText(std::size_t found, std::size_t features,
+                      const std::vector<std::string>& respelled,
+                      const std::vector<std::string>& left_out) {
+  std::string text =
+      absl::StrCat(found, " of ", features, " features were found by name");
+  if (!respelled.empty())
+    absl::StrAppend(&text, "; spelled differently: ", ExamplesOf(respelled));
+  if (!left_out.empty())
+    absl::StrAppend(&text, "; left out: ", ExamplesOf(left_out));
+  return text;
+}
+
 std::string ExamplesOf(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   std::string text;

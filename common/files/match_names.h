@@ -25,6 +25,12 @@ struct NameMatch {
 NameMatch MatchNames(const std::vector<std::string>& known,
                      const std::vector<std::string>& file);
 
+// "90 of 96 features were found by name; spelled differently: 'x (X)'; left
+// out: 'sex'".
+std::string MatchText(std::size_t found, std::size_t features,
+                      const std::vector<std::string>& respelled,
+                      const std::vector<std::string>& left_out);
+
 // "'a', 'b', 'c' and 4 more".
 std::string ExamplesOf(const std::vector<std::string>& names);
 

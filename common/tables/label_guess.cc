@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <unordered_set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "common/base/view.h"
+#include "common/files/entry.h"
 
 namespace dpnmf {
 namespace {
@@ -127,6 +131,37 @@ bool NamesPeople(std::string_view header) {
   return is_any(kPeople, words[0]) &&
          std::all_of(words.begin() + 1, words.end(),
                      [&](const auto& word) { return is_any(kOfIds, word); });
+}
+
+bool NamesTotal(std::string_view name) {
+  constexpr std::string_view kTotals[] = {
+      "total",
+      "totals",
+      "grand total",
+      "sum",
+      "summe",
+      "gesamt",
+      "insgesamt",
+      "gesamtsumme",
+      "gesamtergebnis",
+      "somme",
+      "totale",
+      "all",
+      "all people",
+      "all patients",
+      "subtotal",
+      "total general",
+      "totaal",
+      "eindtotaal",
+      "total g\xC3\xA9n\xC3\xA9ral",
+      "total g\xC3\x89n\xC3\x89ral"};  // lower case of ASCII alone
+  name = TrimBlanks(name);
+  if (name.size() < 3 || !absl::StrContains("tgsiaeTGSIAE", name[0]))
+    return false;
+  std::string word = absl::AsciiStrToLower(View(name));
+  if (word.ends_with(':')) word.pop_back();
+  return std::find(std::begin(kTotals), std::end(kTotals), word) !=
+         std::end(kTotals);
 }
 
 std::optional<LikelyNames> FindNamesByEntries(const std::vector<float>& values,

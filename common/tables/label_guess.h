@@ -18,6 +18,9 @@ std::optional<std::size_t> FindNamesByHeader(
 // Returns whether the header calls its column people: person, patient_id, MRN.
 bool NamesPeople(std::string_view header);
 
+// Returns whether the name is that of a sum of others: Total, Summe, Gesamt.
+bool NamesTotal(std::string_view name);
+
 struct LikelyNames {
   std::size_t column = 0;
   const char* why = "";  // "its entries are ..."

@@ -132,11 +132,12 @@ absl::Status PlaceFeatures(const InputFile& input,
 
 // A refusal of a table, in which no flag of an import is advised: the programs
 // that read tables have none of them.
-absl::Status WithoutFlags(const absl::Status& refused) {
+absl::Status WithoutFlags(const absl::Status& refused, bool labelled) {
   std::string sentence(refused.message());
-  for (const char* flag :
-       {"--header", "--label-columns", "--columns", "--delimiter",
-        "--format-in", "--array", "--id-column", "--decimal"}) {
+  for (const std::string_view flag :
+       {"--header", "--id-column", "--label-columns", "--columns",
+        "--delimiter", "--format-in", "--array", "--decimal"}) {
+    if (labelled && (flag == "--header" || flag == "--id-column")) continue;
     const std::size_t at = sentence.find(flag);
     if (at == sentence.npos) continue;
     const std::size_t advice = sentence.rfind("; ", at);
@@ -148,6 +149,37 @@ absl::Status WithoutFlags(const absl::Status& refused) {
       absl::StrCat(sentence,
                    "; write it as .npy, or as .csv with commas between the "
                    "fields and one line of names above the numbers."));
+}
+
+absl::StatusOr<LoadedMatrix> ReadTable(const std::string& path,
+                                       bool users_are_rows,
+                                       const TableOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open(path, options.progress, options.interrupted));
+  DPNMF_ASSIGN_OR_RETURN(const MatrixFormat format,
+                         DetectMatrixFormat(input.get()));
+  LoadOptions load;
+  load.table = &options;
+  load.header = options.header;
+  if (options.labelled && users_are_rows) load.label_columns = 0;
+  absl::StatusOr<LoadedMatrix> table =
+      format->read(input.get(), users_are_rows, load);
+  if (!table.ok()) return WithoutFlags(table.status(), options.labelled);
+  if (!options.feature_names.empty() && !table->feature_names.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        PlaceFeatures(*input, options.feature_names, &*table));
+  } else if (!users_are_rows &&
+             MatchNames(options.feature_names, table->ids).found > 0) {
+    return input->RefuseAt(
+        "features-mismatch", 0, 0,
+        "its columns have names of features; give --users rows");
+  }
+  if (options.features.has_value()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckFeaturesOfTable(*input, *table, *options.features));
+  }
+  return table;
 }
 
 }  // namespace
@@ -207,29 +239,11 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
 absl::StatusOr<LoadedMatrix> LoadTable(const std::string& path,
                                        bool users_are_rows,
                                        const TableOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(path));
-  DPNMF_ASSIGN_OR_RETURN(const MatrixFormat format,
-                         DetectMatrixFormat(input.get()));
-  LoadOptions load;
-  load.table = &options;
-  absl::StatusOr<LoadedMatrix> table =
-      format->read(input.get(), users_are_rows, load);
-  if (!table.ok()) return WithoutFlags(table.status());
-  if (!options.feature_names.empty() && !table->feature_names.empty()) {
-    DPNMF_RETURN_IF_ERROR(
-        PlaceFeatures(*input, options.feature_names, &*table));
-  } else if (!users_are_rows &&
-             MatchNames(options.feature_names, table->ids).found > 0) {
-    return input->RefuseAt(
-        "features-mismatch", 0, 0,
-        "its columns have names of features; give --users rows");
-  }
-  if (options.features.has_value()) {
-    DPNMF_RETURN_IF_ERROR(
-        CheckFeaturesOfTable(*input, *table, *options.features));
-  }
-  return table;
+  absl::StatusOr<LoadedMatrix> table = ReadTable(path, users_are_rows, options);
+  if (table.ok() || options.flag.empty()) return table;
+  return Refusal(
+      table.status().code(), ReasonCode(table.status()),
+      absl::StrCat(options.flag, " ", std::string(table.status().message())));
 }
 
 }  // namespace dpnmf

@@ -87,7 +87,19 @@ struct LoadedMatrix {
   // LoadTable: names of the file that are none of the features', and features
   // that it spells differently (NameMatch).
   std::vector<std::string> left_out, respelled;
+  // LoadTable: of each TableOptions::kept, a text a person. Empty for formats
+  // without fields.
+  std::vector<std::vector<std::string>> kept;
   TableReading reading;
+};
+
+// A field of each line of a table whose text is kept: a class, an id. Where
+// people are columns, it is a line, of those that are neither empty nor
+// comments.
+struct KeptText {
+  int place = 0;          // from 1
+  std::string_view flag;  // that declares it
+  std::string_view code;  // of the refusal if there is no such place
 };
 
 // A file that is no V to import: people who stay here, parts, a second moment.
@@ -98,6 +110,15 @@ struct TableOptions {
   // ("features-mismatch"), and others are left out.
   std::vector<std::string> feature_names = {};
   std::optional<std::uint64_t> features = {};  // D, if it is known
+  // The flag that names the file, which then stands in front of a refusal.
+  std::string flag = {};
+  std::vector<KeptText> kept = {};  // by place
+  // The program has the flags --header, --class-column and --id-column. Where
+  // people are rows, all columns that these do not declare are entries.
+  bool labelled = false;
+  std::optional<bool> header = {};  // as in LoadOptions
+  LoadProgress progress = {};
+  std::function<bool()> interrupted = {};
 };
 
 struct LoadOptions {

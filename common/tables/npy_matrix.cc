@@ -257,16 +257,4 @@ absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
   return ReadNpyMatrix(array.get(), users_are_rows, options);
 }
 
-absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
-                                          bool refuse_negative) {
-  DPNMF_ASSIGN_OR_RETURN(const NpyHeader header, ReadHeader(input));
-  NpyNumbers numbers;
-  numbers.rows = header.shape[0];
-  numbers.columns = header.shape[1];
-  numbers.fortran_order = header.fortran_order;
-  DPNMF_ASSIGN_OR_RETURN(numbers.values,
-                         ReadNumbers(input, header, refuse_negative));
-  return numbers;
-}
-
 }  // namespace dpnmf

@@ -4,10 +4,6 @@
 #ifndef DPNMF_COMMON_TABLES_NPY_MATRIX_H_
 #define DPNMF_COMMON_TABLES_NPY_MATRIX_H_
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "common/files/input_file.h"
 #include "common/tables/load.h"
@@ -22,19 +18,6 @@ absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
 absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
                                            bool users_are_rows,
                                            const LoadOptions& options);
-
-// The numbers as the file has them, in double precision.
-struct NpyNumbers {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  bool fortran_order = false;  // of `values`: column after column
-  std::vector<double> values;
-};
-
-// Entries are finite and at most as large as an entry of V; negative ones are
-// kept unless they are refused. Errors as LoadMatrix.
-absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
-                                          bool refuse_negative);
 
 }  // namespace dpnmf
 

@@ -32,6 +32,14 @@ bool HasNumbersBehindWords(const std::vector<std::string_view>& row) {
          });
 }
 
+// Some fields are numbers, and no field is two of them.
+bool HasNumbersBesideWords(const std::vector<std::string_view>& row) {
+  return std::any_of(row.begin(), row.end(), IsNumber) &&
+         std::none_of(row.begin(), row.end(), [](std::string_view field) {
+           return NotationOf(field) == Notation::kBlanks;
+         });
+}
+
 // Fields of each line; nothing unless they are as many, more than one, in each
 // line, or one fewer in the first.
 std::vector<std::vector<std::string_view>> SplitEvenly(
@@ -83,18 +91,30 @@ std::optional<char> DeclaredSeparator(std::string_view line) {
   return separator;
 }
 
+char SeparatorOf(std::string_view beginning, char usual) {
+  return DeclaredSeparator(beginning.substr(0, beginning.find_first_of("\r\n")))
+      .value_or(LikelySeparator(FirstLines(beginning), usual));
+}
+
 char LikelySeparator(const std::vector<std::string_view>& lines, char usual) {
   const char candidates[] = {usual, ',', ';', '\t', '|', kBlanks};
+  bool is_even = false;
   for (const char separator : candidates) {
+    if (separator == kBlanks && is_even) return usual;
     const auto rows = SplitEvenly(lines, separator);
-    if (!rows.empty() && HasNumbersBehindWords(rows.back())) return separator;
+    if (rows.empty()) continue;
+    if (HasNumbersBehindWords(rows.back())) return separator;
+    // Words behind numbers, which may have blanks: classes.
+    if (separator == usual && HasNumbersBesideWords(rows.back()))
+      is_even = true;
   }
   std::vector<std::string_view> fields;
   if (lines.size() < 2 || !SplitFields(lines[0], usual, &fields) ||
       fields.size() > 1)
     return usual;
   for (const char separator : {',', ';', '\t', '|'})
-    if (!SplitEvenly(lines, separator).empty()) return separator;
+    if (separator != usual && !SplitEvenly(lines, separator).empty())
+      return separator;
   return usual;
 }
 

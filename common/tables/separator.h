@@ -20,6 +20,9 @@ std::vector<std::string_view> FirstLines(std::string_view beginning);
 // Excel's first line "sep=;": the character that it declares.
 std::optional<char> DeclaredSeparator(std::string_view line);
 
+// The separator that the beginning of the file declares, else the likely one.
+char SeparatorOf(std::string_view beginning, char usual);
+
 // `usual`, unless the lines have no numbers in fields of it and do have them,
 // or more fields than one throughout, with another of comma, semicolon, tab,
 // bar and blanks.

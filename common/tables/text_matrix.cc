@@ -22,32 +22,17 @@
 #include "common/tables/assemble.h"
 #include "common/tables/decimal_marks.h"
 #include "common/tables/label_guess.h"
+#include "common/tables/names/header_words.h"
 #include "common/tables/separator.h"
 #include "common/tables/sum_rows.h"
+#include "common/tables/text_rows.h"
 
 namespace dpnmf {
 namespace {
 
-using Fields = std::vector<std::string_view>;
-
-// A quoted field has at most so many lines: a quote that nothing closes would
-// take the rest of the file.
-constexpr int kMostLinesOfRow = 100;
-constexpr std::size_t kLongestRowOfLines = std::size_t{1} << 20;
+using Fields = TextRows::Fields;
 
 bool HasNumber(std::string_view field) { return HasNumber(NotationOf(field)); }
-
-std::size_t LeadingWords(const Fields& fields) {
-  return static_cast<std::size_t>(std::find_if_not(fields.begin(), fields.end(),
-                                                   [](std::string_view field) {
-                                                     return NotationOf(field) ==
-                                                            Notation::kWord;
-                                                   }) -
-                                  fields.begin());
-}
-
-// A label may be missing where others of its column are words.
-bool IsLabel(std::string_view field) { return !HasNumber(field); }
 
 // Returns whether the fields are 0, 1, 2 and so on, at least two of them.
 bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
@@ -69,24 +54,32 @@ std::string AdviceOnSeparator(std::string_view field) {
 
 class TextMatrixReader {
  public:
-  TextMatrixReader(InputFile* input, char separator, const LoadOptions& options)
-      : input_(*input), separator_(separator), options_(options) {}
+  TextMatrixReader(InputFile* input, char separator, bool users_are_rows,
+                   const LoadOptions& options)
+      : input_(*input),
+        options_(options),
+        users_are_rows_(users_are_rows),
+        text_(input, separator, options, users_are_rows, &refused_) {}
 
-  absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
-    users_are_rows_ = users_are_rows;
-    DPNMF_RETURN_IF_ERROR(FindSeparator());
+  absl::StatusOr<LoadedMatrix> Read() {
+    DPNMF_RETURN_IF_ERROR(text_.Begin());
+    marks_ = DecimalMarks(options_.decimal, text_.separator(),
+                          /*may_be_declared=*/options_.table == nullptr);
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file is empty; give another");
-    TakeHeaderFromComment();
+    if (auto names = text_.TakeNamesOfComment()) {
+      header_ = *std::move(names);
+      reading_.header_line = text_.last_comment();
+    }
     if (!options_.id_name.empty()) DPNMF_RETURN_IF_ERROR(FindIdByName());
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
-    if (!has_header && class_behind_first_) return NoClass(fields_.size());
+    if (!has_header && text_.first_row_lacks_class())
+      return text_.RefuseFirstRow();
     if (has_header && header_.empty()) {
-      header_ = std::move(first_line_);
-      reading_.header_line = row_line_;
-      class_behind_first_ = false;
+      header_ = text_.first_row();
+      reading_.header_line = text_.line_number();
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
       if (!more) {
         return Refuse("input-empty", 0,
@@ -103,21 +96,30 @@ class TextMatrixReader {
     DPNMF_RETURN_IF_ERROR(
         refused_.Verdict("entries and lines", options_.refused));
     DPNMF_RETURN_IF_ERROR(marks_.Verdict(input_));
+    DPNMF_RETURN_IF_ERROR(CheckBlanks());
     if (marks_.commas_were_seen())
       Note("Commas are read as decimal marks, as by --decimal comma");
-    DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
+    DPNMF_RETURN_IF_ERROR(CheckLabelsOf());
+    if (options_.table != nullptr) {
+      DPNMF_ASSIGN_OR_RETURN(auto texts,
+                             text_.TakeKept(entries_.size(), label_columns_));
+      LoadedMatrix table = TakeTable();
+      table.kept = std::move(texts);
+      return table;
+    }
     DPNMF_RETURN_IF_ERROR(CheckIds());
     DPNMF_RETURN_IF_ERROR(CheckRowsOfPeople());
     NoteNames();
-    if (options_.table != nullptr) return TakeTable();
+    NoteHeader();
+    NoteTotal();
     reading_.rows = rows_;
+    LoadedMatrix matrix = DenseOfRows(std::move(values_), rows_,
+                                      entries_.size(), users_are_rows_);
     if (options_.sum_rows) {
       DPNMF_RETURN_IF_ERROR(
-          SumRows(input_, entries_.size(), &ids_, &labels_, &values_));
-      rows_ = ids_.size();
+          SumRows(input_, matrix.features, &ids_, &labels_, &matrix.values));
+      matrix.users = ids_.size();
     }
-    LoadedMatrix matrix =
-        DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
     matrix.ids = std::move(ids_);
     matrix.labels = std::move(labels_);
     matrix.lines = std::move(lines_);
@@ -220,217 +222,35 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
-  // InputFile::Refuse, of the line in which the current row begins.
   absl::Status Refuse(std::string_view code, std::uint64_t column,
                       std::string_view problem) const {
-    return input_.RefuseAt(code, row_line_, column, problem);
+    return text_.Refuse(code, column, problem);
   }
 
   void Note(const std::string& sentence) const {
     if (options_.note) options_.note(sentence);
   }
 
-  // The separator that a flag or the first line declares, else the one that the
-  // first lines have.
-  absl::Status FindSeparator() {
-    DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
-                           input_.Peek(kBeginning));
-    const auto declared =
-        DeclaredSeparator(beginning.substr(0, beginning.find_first_of("\r\n")));
-    if (!options_.delimiter.has_value()) {
-      const char usual = separator_;
-      separator_ = declared.has_value()
-                       ? *declared
-                       : LikelySeparator(FirstLines(beginning), usual);
-      if (separator_ != usual) {
-        Note(absl::StrCat("Fields are separated as by --delimiter ",
-                          NameOfSeparator(separator_)));
-      }
-    }
-    marks_ = DecimalMarks(options_.decimal, separator_);
-    std::string_view line;
-    return declared.has_value() ? input_.ReadLine(&line).status()
-                                : absl::OkStatus();
-  }
-
-  // Splits the next line that is neither empty nor a comment; empty lines may
-  // stand only above the first and at the end of the file.
   absl::StatusOr<bool> NextRow() {
-    std::uint64_t empty_line = 0;
     while (true) {
       std::string_view line;
-      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
+      DPNMF_ASSIGN_OR_RETURN(const bool more, text_.NextLine(&line));
       if (!more) return false;
-      row_line_ = input_.line_number();
-      if (IsBlank(line, separator_)) {
-        if (empty_line == 0 && begun_) empty_line = row_line_;
-        continue;
-      }
-      if (IsComment(line)) {
-        ++reading_.comment_lines;
-        if (!begun_) {
-          comment_ = line;
-          comment_line_ = row_line_;
-        }
-        continue;
-      }
-      if (empty_line != 0) {
-        refused_.Note(input_.RefuseAt(
-            "input-ragged", empty_line, 1,
-            "the line is empty; remove it or write its numbers"));
-        empty_line = 0;
-      }
-      begun_ = true;
       if (AddPlainRow(line)) continue;
-      DPNMF_ASSIGN_OR_RETURN(const bool is_split, Split(line));
-      if (is_split) {
-        if (width_ == 0) {
-          first_line_.clear();
-          for (const std::string_view field : fields_)
-            first_line_.push_back(FieldText(line_, field));
-        }
-        DPNMF_RETURN_IF_ERROR(TakeClass(line_));
-        return true;
-      }
-      absl::Status malformed =
-          Refuse("input-malformed", fields_.size() + 1,
-                 "a quoted field must end with a quote before the separator; "
-                 "correct or remove the quotes");
-      if (width_ == 0) return malformed;  // the layout is not known yet
-      refused_.Note(std::move(malformed));
+      DPNMF_ASSIGN_OR_RETURN(const bool is_row, text_.TakeRow(line));
+      if (is_row) return true;
     }
-  }
-
-  // Splits the line into fields_; a field in quotes may go on in further lines.
-  absl::StatusOr<bool> Split(std::string_view line) {
-    line_ = line;
-    if (SplitFields(line_, separator_, &fields_)) return true;
-    if (!HasOpenQuote(line_, separator_)) return false;
-    joined_ = line;
-    line_ = joined_;
-    for (int i = 1; i < kMostLinesOfRow; ++i) {
-      std::string_view next;
-      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&next));
-      if (!more) break;
-      absl::StrAppend(&joined_, "\n", View(next));
-      line_ = joined_;
-      if (joined_.size() > kLongestRowOfLines) break;
-      if (next.find('"') == std::string_view::npos) continue;
-      if (SplitFields(line_, separator_, &fields_))
-        return std::none_of(
-            fields_.begin(), fields_.end(),
-            [this](std::string_view field) { return HoldsRows(field); });
-      if (!HasOpenQuote(line_, separator_)) return false;
-    }
-    SplitFields(line_, separator_, &fields_);  // the field that does not end
-    return false;
-  }
-
-  // Returns whether a field of several lines has numbers behind separators: a
-  // quote that nobody closed, and the rows of other people.
-  bool HoldsRows(std::string_view field) const {
-    if (separator_ == kBlanks || field.find('\n') == std::string_view::npos)
-      return false;
-    for (const absl::string_view line : absl::StrSplit(View(field), '\n')) {
-      const std::vector<absl::string_view> parts =
-          absl::StrSplit(line, separator_);
-      if (std::any_of(parts.begin() + 1, parts.end(), [](const auto& part) {
-            return IsNumber({part.data(), part.size()});
-          }))
-        return true;
-    }
-    return false;
-  }
-
-  // Lines that begin with # are comments above the first row, unless a number
-  // in any notation follows a label such as "#word"; below it those of one
-  // field in a table of several. Nobody's row is left out.
-  bool IsComment(std::string_view line) {
-    if (!line.starts_with('#')) return false;
-    Fields fields;
-    const bool is_one =
-        !SplitFields(line, separator_, &fields) || fields.size() < 2;
-    if (begun_) return is_one && width_ > 1;
-    const bool has_label = line.size() > 1 && line[1] != ' ' &&
-                           line[1] != '\t' && line[1] != separator_;
-    return !has_label || is_one ||
-           std::none_of(
-               fields.begin() + 1, fields.end(),
-               [](std::string_view field) { return HasNumber(field); });
-  }
-
-  // The comment above the first row is a header if it names its fields, as
-  // numpy.savetxt writes it.
-  void TakeHeaderFromComment() {
-    if (comment_.empty() || comment_line_ + 1 != row_line_ ||
-        options_.header == false ||
-        std::none_of(fields_.begin(), fields_.end(),
-                     [](std::string_view field) { return HasNumber(field); }))
-      return;
-    const std::string_view names = TrimBlanks(std::string_view(comment_).substr(
-        std::min(comment_.find_first_not_of('#'), comment_.size())));
-    Fields fields;
-    if (!SplitFields(names, separator_, &fields) ||
-        fields.size() != InFile(fields_.size()) ||
-        std::any_of(fields.begin(), fields.end(),
-                    [](std::string_view field) { return HasNumber(field); }))
-      return;
-    header_.assign(fields.begin(), fields.end());
-    reading_.header_line = comment_line_;
-    --reading_.comment_lines;
-  }
-
-  // Takes the field of the class out of the line: whatever the other fields
-  // are, they are so without it.
-  absl::Status TakeClass(std::string_view line) {
-    if (!options_.class_column.has_value()) return absl::OkStatus();
-    const auto column = static_cast<std::size_t>(*options_.class_column);
-    // The first line may be a header as R writes it: one field fewer.
-    if (width_ == 0 && header_.empty() && column == fields_.size() + 1 &&
-        options_.header.value_or(std::none_of(
-            fields_.begin(), fields_.end(),
-            [](std::string_view field) { return HasNumber(field); }))) {
-      class_behind_first_ = true;
-      return absl::OkStatus();
-    }
-    if (column < 1 || column > fields_.size()) return NoClass(fields_.size());
-    class_ = FieldText(line, fields_[column - 1]);
-    fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(column) - 1);
-    if (!fields_.empty()) return absl::OkStatus();
-    return Refuse("input-malformed", column,
-                  "the line has no field besides the class; check the "
-                  "separator");
-  }
-
-  absl::Status NoClass(std::size_t fields) const {
-    return Refuse(
-        "class-column-out-of-range", fields,
-        absl::StrCat("the line has ", fields,
-                     " fields, and the class is declared in field ",
-                     *options_.class_column, "; correct --class-column"));
-  }
-
-  // The number of fields_[index] in the file.
-  std::uint64_t FieldNumber(std::size_t index) const {
-    const bool behind =
-        options_.class_column.has_value() &&
-        index + 1 >= static_cast<std::size_t>(*options_.class_column);
-    return index + (behind ? 2 : 1);
-  }
-
-  // So many fields, with that of the class.
-  std::size_t InFile(std::size_t fields) const {
-    return fields + (options_.class_column.has_value() ? 1 : 0);
   }
 
   absl::Status AddLabel() {
     if (!options_.class_column.has_value()) return absl::OkStatus();
     const auto& classes = options_.classes;
-    const auto found = std::find(classes.begin(), classes.end(), class_);
+    const auto found =
+        std::find(classes.begin(), classes.end(), text_.class_text());
     if (found == classes.end()) {
       refused_.Note(Refuse(
           "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
-          absl::StrCat("the label ", Quoted(class_),
+          absl::StrCat("the label ", Quoted(text_.class_text()),
                        " is not declared; declare it with --classes, or "
                        "correct it")));
       return absl::OkStatus();
@@ -449,16 +269,17 @@ class TextMatrixReader {
     const char* at = line.data();
     const char* const end = at + line.size();
     for (std::size_t field = 0; field < width_; ++field) {
-      if (field > 0 && (at == end || *at++ != separator_)) break;
+      if (field > 0 && (at == end || *at++ != text_.separator())) break;
       if (field < label_columns_) {
-        const void* const next =
-            std::memchr(at, separator_, static_cast<std::size_t>(end - at));
+        const void* const next = std::memchr(
+            at, text_.separator(), static_cast<std::size_t>(end - at));
         if (next == nullptr ||
             std::memchr(at, '"', static_cast<std::size_t>(end - at)))
           break;
         const std::string_view label(at, static_cast<const char*>(next));
         // A number among the words is refused (AddRow).
         if (!IsPlainLabel(field, label)) break;
+        LookForTotal(label);
         if (lines_.width > 0) lines_.values.push_back(marks_.AnyFloat(label));
         if (field < label_hashes_.size())
           label_hashes_[field].push_back(HashOf(label));
@@ -466,7 +287,7 @@ class TextMatrixReader {
         continue;
       }
       float value = 0;
-      if (!ReadPlainEntry(&at, end, &value)) break;
+      if (!ReadPlainEntry(&at, end, field, &value)) break;
       values_.push_back(value);
     }
     if (at == end && values_.size() - before == entries_.size()) {
@@ -486,40 +307,49 @@ class TextMatrixReader {
     return false;
   }
 
+  // A row that adds up others, where labels or entries are declared: it counts,
+  // and is noted. Where they were guessed it is refused (CheckGuessedLabel).
+  void LookForTotal(std::string_view label) {
+    if (total_.empty() && users_are_rows_ && NamesTotal(label)) total_ = label;
+  }
+
   // Returns whether the label is of a kind that needs no further look.
   bool IsPlainLabel(std::size_t field, std::string_view label) const {
     if (field < words_only_) {
-      return label.find_first_of("0123456789") == std::string_view::npos ||
-             (NotationOf(label) == Notation::kWord &&
-              label.find_first_of(";\t|") == std::string_view::npos);
+      if (label.find_first_of("0123456789") == std::string_view::npos)
+        return !NamesTotal(label);
+      return IsText(NotationOf(label)) &&
+             label.find_first_of(";\t|") == std::string_view::npos;
     }
     return !counts_rows_ || field > 0 || ParseWhole(label) == rows_ + 1;
   }
 
   static std::uint64_t HashOf(std::string_view label) {
-    return std::hash<std::string_view>()(TrimBlanks(label));
+    return std::hash<std::string>()(CanonicalId(WithoutBlanks(label)));
   }
 
   // Digits, or any number of std::from_chars, up to a separator or the end.
-  bool ReadPlainEntry(const char** at, const char* end, float* value) {
+  bool ReadPlainEntry(const char** at, const char* end, std::size_t field,
+                      float* value) {
     constexpr std::ptrdiff_t kMostDigits = 7;  // a float holds them exactly
     const char* digit = *at;
     std::uint32_t whole = 0;
     while (digit < end && digit - *at < kMostDigits && *digit >= '0' &&
            *digit <= '9')
       whole = 10 * whole + static_cast<std::uint32_t>(*digit++ - '0');
-    if (digit > *at && (digit == end || *digit == separator_)) {
+    if (digit > *at && (digit == end || *digit == text_.separator())) {
       *value = static_cast<float>(whole);
       *at = digit;
       return true;
     }
     double number = 0;
     const auto [rest, error] = std::from_chars(*at, end, number);
-    if (error != std::errc() || (rest != end && *rest != separator_) ||
+    if (error != std::errc() || (rest != end && *rest != text_.separator()) ||
         ToEntry(number, value).has_value())
       return false;
     marks_.NoteNumber(
-        std::string_view(*at, static_cast<std::size_t>(rest - *at)));
+        std::string_view(*at, static_cast<std::size_t>(rest - *at)),
+        text_.line_number(), field);
     *at = rest;
     return true;
   }
@@ -530,39 +360,55 @@ class TextMatrixReader {
   absl::StatusOr<bool> IsHeader() const {
     if (!header_.empty()) return true;
     if (options_.header.has_value()) return *options_.header;
-    const auto labels = std::min(
-        fields_.size(), static_cast<std::size_t>(LabelColumns().value_or(0)));
-    const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
+    if (HasQuotedNumbers()) return true;
+    const auto labels =
+        std::min(text_.fields().size(),
+                 static_cast<std::size_t>(LabelColumns().value_or(0)));
+    const auto begin =
+        text_.fields().begin() + static_cast<std::ptrdiff_t>(labels);
     const auto has_number = [](std::string_view field) {
       return HasNumber(field);
     };
-    const auto numbers = std::count_if(begin, fields_.end(), has_number);
-    if (numbers == fields_.end() - begin) {
+    const auto numbers = std::count_if(begin, text_.fields().end(), has_number);
+    if (numbers == text_.fields().end() - begin) {
       // A table of D rows does not become one of D + 1 without being refused.
       const bool is_counted = options_.table != nullptr && !users_are_rows_;
-      if (is_counted || !CountsFromZero(begin, fields_.end())) return false;
+      if (is_counted || !CountsFromZero(begin, text_.fields().end()))
+        return false;
       return Refuse(
-          "input-ambiguous", FieldNumber(labels),
+          "input-ambiguous", text_.FieldNumber(labels),
           absl::StrCat("the first line is 0 to ", numbers - 1,
                        ": it could be a header, which pandas writes by "
                        "default, or a row; give --header yes or --header no"));
     }
-    const auto other = std::find_if_not(begin, fields_.end(), has_number);
+    const auto other =
+        std::find_if_not(begin, text_.fields().end(), has_number);
+    // A line of a feature may begin with its name, and names of people that are
+    // numbers with what they are called: "feature,0,1".
+    if (options_.table != nullptr && !users_are_rows_ && other == begin &&
+        numbers + 1 == text_.fields().end() - begin) {
+      if (IsHeaderOfNames(TrimBlanks(*other), /*of_items=*/false)) return true;
+      if (other->empty() && !options_.table->labelled) return true;
+      if (IsName(*other)) return false;
+    }
     const bool has_word =
-        std::any_of(begin, fields_.end(), [](std::string_view field) {
-          return NotationOf(field) == Notation::kWord;
+        std::any_of(begin, text_.fields().end(), [](std::string_view field) {
+          const Notation notation = NotationOf(field);
+          return IsText(notation) || notation == Notation::kMeasure;
         });
     // A row whose entries are missing or no numbers; but nothing in front is
     // what pandas writes above its index.
     if (numbers > 0 && !has_word &&
-        std::find(begin, fields_.end() - 1, std::string_view()) ==
-            fields_.end() - 1)
+        std::find(begin, text_.fields().end() - 1, std::string_view()) ==
+            text_.fields().end() - 1)
       return false;
     // nan, inf and NA are names among words.
-    if (numbers == 0 && (has_word || begin == fields_.end())) return true;
+    if (numbers == 0 && (has_word || begin == text_.fields().end()))
+      return true;
     return Refuse(
         "input-ambiguous",
-        FieldNumber(static_cast<std::size_t>(other - fields_.begin())),
+        text_.FieldNumber(
+            static_cast<std::size_t>(other - text_.fields().begin())),
         numbers == 0
             ? absl::StrCat(Quoted(*other),
                            " could be a name or an entry that is no number; "
@@ -570,6 +416,49 @@ class TextMatrixReader {
             : absl::StrCat(Quoted(*other),
                            " is not a number, but other fields of the first "
                            "line are; give --header yes or --header no"));
+  }
+
+  // A measure in front of a feature of a table can only be its name: 0-9, 24/7.
+  bool IsName(std::string_view field) const {
+    const Notation notation = NotationOf(field);
+    return IsText(notation) || (notation == Notation::kMeasure &&
+                                options_.table != nullptr && !users_are_rows_);
+  }
+
+  std::size_t LeadingNames() const {
+    const Fields& fields = text_.fields();
+    return static_cast<std::size_t>(
+        std::find_if_not(fields.begin(), fields.end(),
+                         [this](auto field) { return IsName(field); }) -
+        fields.begin());
+  }
+
+  // Returns whether the first line has whole numbers, all in quotes, above
+  // numbers without: names, as R writes them. A program quotes by the kind of a
+  // field; any other number may have quotes for its own sake.
+  bool HasQuotedNumbers() const {
+    Fields below;
+    if ((text_.has_texts() && !users_are_rows_) ||
+        !SplitFields(text_.second_line(), text_.separator(), &below))
+      return false;
+    const auto is_quoted = [](std::string_view line, std::string_view field) {
+      return field.data() > line.data() && field.data()[-1] == '"';
+    };
+    bool any = false;
+    // From the end: names of rows may have nothing above them.
+    const std::size_t width = text_.fields().size();
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::string_view name = text_.fields()[i];
+      if (!HasNumber(name)) continue;
+      const std::size_t from_end = text_.InFile(width) - text_.FieldNumber(i);
+      if (from_end >= below.size()) return false;
+      const std::string_view number = below[below.size() - 1 - from_end];
+      if (!ParseWhole(name).has_value() || !is_quoted(text_.line(), name) ||
+          !HasNumber(number) || is_quoted(text_.second_line(), number))
+        return false;
+      any = true;
+    }
+    return any;
   }
 
   // The first line is a header and says where the id is. Whoever declared the
@@ -581,7 +470,7 @@ class TextMatrixReader {
           absl::StrCat("people are identified by the column ",
                        Quoted(options_.id_name), ", and ", View(problem)));
     };
-    const auto& names = header_.empty() ? first_line_ : header_;
+    const auto& names = header_.empty() ? text_.first_row() : header_;
     std::optional<int> found;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (TrimBlanks(names[i]) != options_.id_name) continue;
@@ -604,26 +493,30 @@ class TextMatrixReader {
 
   // From the first row of numbers: its width and how many labels lead it.
   absl::Status FixLayout(bool has_header) {
-    width_ = fields_.size();
-    words_only_ = LeadingWords(fields_);
+    width_ = text_.fields().size();
+    text_.set_width(width_);
+    words_only_ = LeadingNames();
     std::size_t named = 0;  // by the header
     if (has_header) {
       DPNMF_RETURN_IF_ERROR(FitHeader());
       while (named < header_.size() && header_[named].empty()) ++named;
       // The names of the features in a file of `dpnmf model`.
       if (named == 0 && !users_are_rows_ && header_[0] == "feature") named = 1;
-    } else if (fields_.size() > 1 && fields_.back().empty()) {
-      return Refuse("input-ragged", InFile(width_),
+    } else if (text_.fields().size() > 1 && text_.fields().back().empty()) {
+      return Refuse("input-ragged", text_.InFile(width_),
                     "the line ends with a separator; remove it from the end of "
                     "every line, or write 0 behind it if an entry is missing");
     }
+    if (has_header && width_ > 1 && header_.size() == width_ && HasOnlyNames())
+      return NoNumber();
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
     // The ids of sums may be numbers.
     const auto labels_end =
         header_.begin() +
         static_cast<std::ptrdiff_t>(std::min(label_columns_, header_.size()));
-    if (options_.sum_rows && label_columns_ < header_.size() &&
+    if (options_.sum_rows && users_are_rows_ &&
+        label_columns_ < header_.size() &&
         NamesPeople(header_[label_columns_]) &&
         std::none_of(header_.begin(), labels_end, NamesPeople))
       ++label_columns_;
@@ -635,8 +528,8 @@ class TextMatrixReader {
     }
     if (options_.id_column.has_value() &&
         (*options_.id_column < 1 || IdIndex() >= width_)) {
-      return Refuse("id-column-out-of-range", InFile(width_),
-                    absl::StrCat("the line has ", InFile(width_),
+      return Refuse("id-column-out-of-range", text_.InFile(width_),
+                    absl::StrCat("the line has ", text_.InFile(width_),
                                  " fields, and the id is declared in "
                                  "field ",
                                  *options_.id_column, "; correct --id-column"));
@@ -652,20 +545,31 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(TakeColumnsBehindLabels());
     }
     if (options_.sum_rows) DPNMF_RETURN_IF_ERROR(FindIdOfSums());
-    plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
-             options_.columns.empty() && !id_.has_value() &&
-             options_.decimal != ',';
+    plain_ = text_.separator() != kBlanks &&
+             !options_.class_column.has_value() && options_.columns.empty() &&
+             !id_.has_value() && options_.decimal != ',';
     if (users_are_rows_ && !id_.has_value())
       label_hashes_.resize(std::min(label_columns_, width_));
     KeepLines();
     return absl::OkStatus();
   }
 
+  // Returns whether the row has words and nothing else.
+  bool HasOnlyNames() const {
+    bool has_word = false;
+    for (const std::string_view field : text_.fields()) {
+      const Notation notation = NotationOf(field);
+      if (!IsText(notation) && notation != Notation::kEmpty) return false;
+      has_word = has_word || IsText(notation);
+    }
+    return has_word;
+  }
+
   // Compares the header with the first row: R writes no field above the names
   // of rows.
   absl::Status FitHeader() {
-    const std::size_t fields = InFile(width_);
-    const bool ends_empty = width_ > 1 && fields_.back().empty();
+    const std::size_t fields = text_.InFile(width_);
+    const bool ends_empty = width_ > 1 && text_.fields().back().empty();
     if (header_.size() + 1 == fields && ends_empty)
       return EndsWithSeparator("the line ends, and the header does not end,");
     if (header_.size() == fields && ends_empty && header_.back().empty())
@@ -700,13 +604,12 @@ class TextMatrixReader {
       counts_rows_ = true;
     }
     if (unnamed_labels) header_.insert(header_.begin(), "");
-    if (options_.class_column.has_value())
-      header_.erase(header_.begin() + *options_.class_column - 1);
+    text_.RemoveTexts(&header_);
     return absl::OkStatus();
   }
 
   absl::Status EndsWithSeparator(std::string_view what) const {
-    return Refuse("input-ragged", InFile(width_),
+    return Refuse("input-ragged", text_.InFile(width_),
                   absl::StrCat(View(what),
                                " with a separator, behind which nothing "
                                "stands; remove it from the end of every line"));
@@ -720,9 +623,12 @@ class TextMatrixReader {
         absl::StrCat(
             "the header has one field fewer than the lines: R writes tables "
             "so, with names of rows in front, but ",
-            Quoted(fields_[0]),
+            Quoted(text_.fields()[0]),
             " could be an entry too; give --label-columns 1 if column 1 has "
-            "names, else write a name for every column into the header"));
+            "names, else write a name for every column into the header",
+            header_.size() == 1
+                ? ", or remove the first line if it is a title or a comment"
+                : ""));
   }
 
   absl::Status TakeColumnsBehindLabels() {
@@ -742,19 +648,25 @@ class TextMatrixReader {
   absl::Status NoNumber() const {
     return Refuse(
         "input-not-a-number", 1,
-        absl::StrCat("the line has no number after its labels (first field ",
-                     Quoted(fields_[0]), "); ",
-                     header_.empty() ? ""
-                                     : "remove the line above it if "
-                                       "that is a title, or ",
-                     AdviceOnSeparator(fields_[0])));
+        absl::StrCat(
+            "the line has no number after its labels (first field ",
+            Quoted(text_.fields()[0]), "); ",
+            header_.empty() ? ""
+                            : "remove the line above it if that is a "
+                              "title, or this line if it has units or "
+                              "more names of columns",
+            header_.empty() || options_.table != nullptr ? "" : ", or ",
+            options_.table != nullptr && !header_.empty()
+                ? ""
+                : AdviceOnSeparator(text_.fields()[0])));
   }
 
   // Person, item and count in each line would be one feature, or none.
   absl::Status CheckNotTriples() const {
     if (options_.format != nullptr || LabelColumns().value_or(0) > 1 ||
         width_ != 3 || !users_are_rows_ || options_.class_column.has_value() ||
-        NotationOf(fields_[1]) != Notation::kWord || !IsNumber(fields_[2]))
+        NotationOf(text_.fields()[1]) != Notation::kWord ||
+        !IsNumber(text_.fields()[2]))
       return absl::OkStatus();
     return Refuse(
         "input-ambiguous", 2,
@@ -770,9 +682,11 @@ class TextMatrixReader {
   // that the header calls people.
   absl::Status FindIdOfSums() {
     if (!users_are_rows_) {
-      return input_.RefuseAt("flag-unused", 0, 0,
-                             "--person-rows sum adds up rows, and people are "
-                             "columns here; leave it out");
+      if (HeaderOfEntries().size() == entries_.size()) return absl::OkStatus();
+      return input_.RefuseAt(
+          "id-column-missing", 0, 0,
+          "--person-rows sum adds up columns of one person, and there is no "
+          "header that says whose they are; write one");
     }
     for (std::size_t i = 0; i < label_columns_ && !id_.has_value(); ++i)
       if (i < header_.size() && NamesPeople(header_[i])) id_ = i;
@@ -822,10 +736,10 @@ class TextMatrixReader {
                           ? first
                           : ParseWhole(name.substr(dash + 1));
     if (!first.has_value() || !last.has_value() || *first < 1 ||
-        *last < *first || *last > InFile(width_))
+        *last < *first || *last > text_.InFile(width_))
       return UnknownColumn(name);
     for (std::size_t i = 0; i < width_; ++i)
-      if (FieldNumber(i) >= *first && FieldNumber(i) <= *last)
+      if (text_.FieldNumber(i) >= *first && text_.FieldNumber(i) <= *last)
         (*chosen)[i] = true;
     return absl::OkStatus();
   }
@@ -835,16 +749,17 @@ class TextMatrixReader {
     if (!users_are_rows_) return;
     // Labels that were guessed from words have no number. Sums are not the
     // lines.
-    if (!options_.sum_rows && (entries_.size() == InFile(width_) ||
-                               entries_.size() + words_only_ == InFile(width_)))
+    if (!options_.sum_rows &&
+        (entries_.size() == text_.InFile(width_) ||
+         entries_.size() + words_only_ == text_.InFile(width_)))
       return;
-    lines_.width = InFile(width_);
+    lines_.width = text_.InFile(width_);
     lines_.is_entry.resize(lines_.width);
     for (const std::size_t i : entries_)
-      lines_.is_entry[FieldNumber(i) - 1] = true;
+      lines_.is_entry[text_.FieldNumber(i) - 1] = true;
     if (options_.class_column.has_value())
       lines_.class_field = static_cast<std::size_t>(*options_.class_column) - 1;
-    if (id_.has_value()) lines_.id_field = FieldNumber(*id_) - 1;
+    if (id_.has_value()) lines_.id_field = text_.FieldNumber(*id_) - 1;
   }
 
   // All numbers of the line, with that of the class.
@@ -853,9 +768,11 @@ class TextMatrixReader {
     const std::size_t begin = lines_.values.size();
     lines_.values.resize(begin + lines_.width);
     for (std::size_t i = 0; i < width_; ++i)
-      lines_.values[begin + FieldNumber(i) - 1] = marks_.AnyFloat(fields_[i]);
+      lines_.values[begin + text_.FieldNumber(i) - 1] =
+          marks_.AnyFloat(text_.fields()[i]);
     if (lines_.class_field.has_value())
-      lines_.values[begin + *lines_.class_field] = marks_.AnyFloat(class_);
+      lines_.values[begin + *lines_.class_field] =
+          marks_.AnyFloat(text_.class_text());
   }
 
   absl::Status UnknownColumn(std::string_view name) const {
@@ -863,24 +780,34 @@ class TextMatrixReader {
         "columns-unknown", 0, 0,
         absl::StrCat("--columns names ", Quoted(name),
                      ", and the file has no such column of entries among its ",
-                     InFile(width_),
+                     text_.InFile(width_),
                      "; give numbers from 1, ranges as 2-65, names of the "
                      "header, or all"));
   }
 
   absl::Status AddRow() {
-    if (fields_.size() != width_) {
-      const bool ends_empty =
-          fields_.size() == width_ + 1 && fields_.back().empty();
-      refused_.Note(Refuse(
-          "input-ragged", std::min(fields_.size(), width_) + 1,
-          absl::StrCat("the line has ", InFile(fields_.size()),
-                       " fields and the lines before have ", InFile(width_),
-                       ends_empty ? "; remove the separator at its end"
-                                  : "; make them equal")));
+    if (IsHeaderAgain()) {
+      refused_.Note(Refuse("input-malformed", 1,
+                           "the line is the header again; remove it"),
+                    "header");
       return absl::OkStatus();
     }
-    if (width_ > 1 && std::all_of(fields_.begin(), fields_.end(),
+    if (text_.fields().size() != width_) {
+      const bool ends_empty =
+          text_.fields().size() == width_ + 1 && text_.fields().back().empty();
+      refused_.Note(Refuse(
+          "input-ragged", std::min(text_.fields().size(), width_) + 1,
+          absl::StrCat("the line has ", text_.InFile(text_.fields().size()),
+                       text_.fields().size() == 1 ? " field" : " fields",
+                       " and the lines before have ", text_.InFile(width_),
+                       ends_empty ? "; remove the separator at its end"
+                       : text_.fields().size() == 1
+                           ? "; remove the line if it is a remark, else make "
+                             "them equal"
+                           : "; make them equal")));
+      return absl::OkStatus();
+    }
+    if (width_ > 1 && std::all_of(text_.fields().begin(), text_.fields().end(),
                                   [](auto field) { return field.empty(); })) {
       refused_.Note(Refuse("input-not-a-number", 1,
                            "the line has separators alone; remove it, or write "
@@ -890,17 +817,22 @@ class TextMatrixReader {
     }
     for (std::size_t i = 0; i < words_only_; ++i)
       DPNMF_RETURN_IF_ERROR(CheckGuessedLabel(i));
-    if (counts_rows_ && ParseWhole(fields_[0]) != rows_ + 1)
+    for (std::size_t i = 0; i < entries_.front(); ++i)
+      LookForTotal(text_.fields()[i]);
+    if (id_.has_value()) LookForTotal(text_.fields()[*id_]);
+    if (counts_rows_ && ParseWhole(text_.fields()[0]) != rows_ + 1)
       return NotNamesOfRows();
+    if (text_.separator() == kBlanks && HasGroupsOfDigits()) ++grouped_rows_;
     for (std::size_t i = 0; i < label_hashes_.size(); ++i)
-      label_hashes_[i].push_back(HashOf(fields_[i]));
+      label_hashes_[i].push_back(HashOf(text_.fields()[i]));
     if (id_.has_value()) {
-      ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[*id_])));
+      ids_.emplace_back(
+          TrimBlanks(FieldText(text_.line(), text_.fields()[*id_])));
       // Rows without an id are not rows of one person.
       if (ids_.back().empty() ||
           (options_.sum_rows &&
            NotationOf(ids_.back()) == Notation::kMissing)) {
-        refused_.Note(Refuse("input-malformed", FieldNumber(*id_),
+        refused_.Note(Refuse("input-malformed", text_.FieldNumber(*id_),
                              ids_.back().empty()
                                  ? "the id is empty; give every person one"
                                  : absl::StrCat("the id ", Quoted(ids_.back()),
@@ -911,12 +843,12 @@ class TextMatrixReader {
     }
     for (std::size_t k = 0; k < in_front_.size(); ++k) {
       labels_in_front_[k].emplace_back(
-          TrimBlanks(FieldText(line_, fields_[in_front_[k]])));
+          TrimBlanks(FieldText(text_.line(), text_.fields()[in_front_[k]])));
     }
     for (const std::size_t i : entries_) {
       double number = 0;
       if (const auto problem = marks_.Parse(
-              fields_[i], row_line_,
+              text_.fields()[i], text_.line_number(), i,
               options_.table == nullptr || !options_.table->negative,
               &number)) {
         RefuseEntry(i, *problem);
@@ -930,17 +862,65 @@ class TextMatrixReader {
     }
     ++rows_;
     KeepLine();
+    text_.KeepTexts();
     return AddLabel();
+  }
+
+  // Returns whether the row has the names of the header where entries should
+  // be, and no number.
+  bool IsHeaderAgain() const {
+    if (header_.size() != width_ || text_.fields().size() > width_ ||
+        text_.fields().size() + 1 < width_)
+      return false;
+    const std::size_t ahead = width_ - text_.fields().size();
+    return std::all_of(entries_.begin(), entries_.end(), [&](std::size_t i) {
+      return i >= ahead && !header_[i].empty() && !HasNumber(header_[i]) &&
+             FieldText(text_.line(), text_.fields()[i - ahead]) == header_[i];
+    });
+  }
+
+  // 1 234,5 may be one number.
+  bool HasGroupsOfDigits() const {
+    constexpr std::size_t kGroup = 3;
+    for (std::size_t i = 1; i < text_.fields().size(); ++i) {
+      const std::string_view first = text_.fields()[i - 1],
+                             group = text_.fields()[i];
+      if (first.size() <= kGroup && ParseWhole(first).has_value() &&
+          first[0] != '0' && group.find_first_of(".,") == kGroup &&
+          ParseWhole(group.substr(0, kGroup)).has_value())
+        return true;
+    }
+    return false;
+  }
+
+  absl::Status CheckBlanks() const {
+    if (!marks_.commas_were_seen() || options_.delimiter.has_value() ||
+        grouped_rows_ == 0 || grouped_rows_ != rows_)
+      return absl::OkStatus();
+    return input_.RefuseAt(
+        "input-ambiguous", 0, 0,
+        "blanks could separate fields or thousands, as in 1 234,5; give "
+        "--delimiter blank, or write the numbers without blanks");
   }
 
   // A column is of labels if its entries are words, in every row: then any row
   // tells how many features there are.
   absl::Status CheckGuessedLabel(std::size_t i) const {
-    const std::string_view field = fields_[i];
-    if (!IsLabel(field)) {
+    const std::string_view field = text_.fields()[i];
+    if (users_are_rows_ && options_.table == nullptr && NamesTotal(field)) {
+      return Refuse("input-malformed", text_.FieldNumber(i),
+                    absl::StrCat("the line is called ", Quoted(field),
+                                 ", and a sum of people is no person; remove "
+                                 "it, or give --label-columns K if it is one"));
+    }
+    // A label may be missing where others of its column are words. A measure
+    // has one code in any row (RefuseEntry).
+    const bool is_measure = NotationOf(field) == Notation::kMeasure;
+    if (HasNumber(field) || (is_measure && !IsName(field))) {
       return Refuse(
-          "input-ambiguous", FieldNumber(i),
-          absl::StrCat("the number ", Quoted(field),
+          is_measure ? "input-not-a-number" : "input-ambiguous",
+          text_.FieldNumber(i),
+          absl::StrCat(is_measure ? "" : "the number ", Quoted(field),
                        " is in a column of labels; give --label-columns K"));
     }
     const std::size_t separator = field.find_last_of(";\t|");
@@ -948,7 +928,7 @@ class TextMatrixReader {
         !HasNumber(field.substr(separator + 1)))
       return absl::OkStatus();
     return Refuse(
-        "input-ambiguous", FieldNumber(i),
+        "input-ambiguous", text_.FieldNumber(i),
         absl::StrCat("the label ", Quoted(field),
                      " ends in a number behind another separator; give "
                      "--delimiter"));
@@ -956,22 +936,33 @@ class TextMatrixReader {
 
   // One sentence for each cause: a column of words, a notation, a sign.
   void RefuseEntry(std::size_t field, const EntryProblem& problem) {
-    const std::string_view text = fields_[field];
+    const std::string_view text = text_.fields()[field];
     const Notation notation = NotationOf(text);
     std::string cause(problem.code);
     std::string sentence = problem.sentence;
     if (problem.code == "input-not-a-number")
       absl::StrAppend(&cause, static_cast<int>(notation));
-    if (notation == Notation::kWord && !IsTextColumn(field)) {
+    if (IsText(notation) && !IsTextColumn(field)) {
       absl::StrAppend(&cause, ": ", sentence);
-    } else if (notation == Notation::kWord) {
+    } else if (IsText(notation)) {
       absl::StrAppend(&cause, " ", field);
+      const bool is_date = notation == Notation::kDate;
       sentence = absl::StrCat(
-          "column ", ColumnText(field), " has words, such as ", Quoted(text),
-          ", and no numbers; name the columns of numbers with --columns, or "
-          "give --class-column ",
-          FieldNumber(field), " if it is the class of each person");
-    } else if (field == 0 && !LayoutIsDeclared() &&
+          "column ", ColumnText(field), is_date ? " has dates" : " has words",
+          ", such as ", Quoted(text),
+          is_date ? ", and a date is no count; " : ", and no numbers; ",
+          options_.table == nullptr
+              ? "name the columns of numbers with --columns"
+          : options_.table->labelled
+              ? "remove the column, or declare it with --class-column or "
+                "--id-column"
+              : "remove the column");
+      if (!is_date && options_.table == nullptr) {
+        absl::StrAppend(&sentence, ", or give --class-column ",
+                        text_.FieldNumber(field),
+                        " if it is the class of each person");
+      }
+    } else if (field == 0 && !LayoutIsDeclared() && options_.table == nullptr &&
                notation != Notation::kNumber &&
                notation != Notation::kNotFinite &&
                notation != Notation::kEmpty) {
@@ -980,15 +971,16 @@ class TextMatrixReader {
                       ", or give --label-columns 1 if column 1 has "
                       "labels");
     }
-    refused_.Note(Refuse(problem.code, FieldNumber(field), sentence), cause);
+    refused_.Note(Refuse(problem.code, text_.FieldNumber(field), sentence),
+                  cause);
   }
 
-  // Returns whether the field is a word in the first row with entries, and so
+  // Returns whether the field is a text in the first row with entries, and so
   // in all of them as far as is known.
   bool IsTextColumn(std::size_t field) {
     if (rows_ == 0 && text_columns_.empty()) {
-      for (const std::string_view text : fields_)
-        text_columns_.push_back(NotationOf(text) == Notation::kWord);
+      for (const std::string_view text : text_.fields())
+        text_columns_.push_back(IsText(NotationOf(text)));
     }
     return field < text_columns_.size() && text_columns_[field];
   }
@@ -996,7 +988,7 @@ class TextMatrixReader {
   // "2 'sex'", or "2" without a header.
   std::string ColumnText(std::size_t field) const {
     const bool is_named = field < header_.size() && !header_[field].empty();
-    return absl::StrCat(FieldNumber(field), is_named ? " " : "",
+    return absl::StrCat(text_.FieldNumber(field), is_named ? " " : "",
                         is_named ? Quoted(header_[field]) : "");
   }
 
@@ -1013,8 +1005,8 @@ class TextMatrixReader {
     return static_cast<int>(IdIndex()) + 1;
   }
 
-  // Index of the id in fields_, which lack the class. There must be an id
-  // column.
+  // Index of the id in text_.fields(), which lack the class. There must be an
+  // id column.
   std::size_t IdIndex() const {
     const bool behind_class = options_.class_column.has_value() &&
                               *options_.class_column < *options_.id_column;
@@ -1022,19 +1014,63 @@ class TextMatrixReader {
            (behind_class ? 2 : 1);
   }
 
-  // Two people with one id: the column is no id, or a person has two rows.
-  absl::Status CheckIds() const {
-    if (options_.sum_rows) return absl::OkStatus();
-    std::vector<std::string_view> sorted(ids_.begin(), ids_.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice == sorted.end()) return absl::OkStatus();
+  // Two people with one id: the column is no id, or a person has two rows or
+  // columns. Other spellings of one id are noted where an id was declared.
+  absl::Status CheckIds() {
+    const bool in_rows = users_are_rows_;
+    if (!in_rows && options_.columns.empty())
+      for (const std::string& name : HeaderOfEntries())
+        if (NamesTotal(name)) return TotalOfColumns(name);
+    if (!in_rows) ids_ = HeaderOfEntries();
+    for (std::size_t i = 0; !in_rows && options_.sum_rows && i < ids_.size();
+         ++i) {
+      if (!ids_[i].empty() && NotationOf(ids_[i]) != Notation::kMissing)
+        continue;
+      return input_.RefuseAt(
+          "input-malformed", 0, 0,
+          absl::StrCat("the header does not say whose column ",
+                       text_.FieldNumber(entries_[i]), " is (", Quoted(ids_[i]),
+                       "); give every person an id"));
+    }
+    const auto twice = FindSameId(ids_, /*spelled_alike=*/true);
+    if (twice.has_value() && !options_.sum_rows) {
+      return input_.RefuseAt(
+          "input-duplicate", 0, 0,
+          absl::StrCat("the id ", Quoted(twice->first), " is in two ",
+                       in_rows ? "rows" : "columns", "; give every person one ",
+                       in_rows ? "row" : "column",
+                       ", --person-rows sum to add "
+                       "up the ",
+                       in_rows ? "rows" : "columns", " of a person, or ",
+                       in_rows ? "another --id-column"
+                               : "each its own name in the header"));
+    }
+    const auto alike = FindSameId(ids_, /*spelled_alike=*/false);
+    if (!in_rows && !options_.sum_rows) ids_.clear();
+    if (!alike.has_value()) return absl::OkStatus();
+    const std::string both =
+        absl::StrCat(Quoted(alike->first), " and ", Quoted(alike->second),
+                     " differ only in capitals, blanks or zeros");
+    if (in_rows ? options_.id_column.has_value() : !options_.columns.empty()) {
+      Note(absl::StrCat("The ids ", both, ", and count as two people"));
+      return absl::OkStatus();
+    }
     return input_.RefuseAt(
         "input-duplicate", 0, 0,
-        absl::StrCat("the id ", Quoted(*twice),
-                     " is in two rows; give every person one row, "
-                     "--person-rows sum to add up the rows of a person, or "
-                     "another --id-column"));
+        absl::StrCat("the ids ", both,
+                     "; write the id of a person in one way, or, if they are "
+                     "two people, give ",
+                     in_rows
+                         ? absl::StrCat("--id-column ", text_.FieldNumber(*id_))
+                         : std::string("--columns all")));
+  }
+
+  absl::Status TotalOfColumns(std::string_view name) const {
+    return input_.RefuseAt(
+        "input-malformed", 0, 0,
+        absl::StrCat("a column is called ", Quoted(name),
+                     ", and a sum of people is no person; leave it out with "
+                     "--columns, or name it there if it is one"));
   }
 
   // A column of labels that repeats says that people have several rows, if its
@@ -1073,7 +1109,9 @@ class TextMatrixReader {
         absl::StrCat(
             "column ", ColumnText(field), " has ", different,
             " different values in ", rows_,
-            " rows: if they are people, give --id-column ", FieldNumber(field),
+            " rows (capitals, blanks and zeros apart): if they are "
+            "people, give --id-column ",
+            text_.FieldNumber(field),
             " --person-rows sum, which adds up the rows of a person; else name "
             "the column of people with --id-column, or give this one another "
             "header"));
@@ -1082,13 +1120,13 @@ class TextMatrixReader {
   // Labels that were guessed are in every row, so that any row tells how many
   // features there are: which one it is does not matter, and no person's data
   // decide it (docs/reference/privacy.md). One row alone would.
-  absl::Status CheckLabelsOf(bool users_are_rows) const {
+  absl::Status CheckLabelsOf() const {
     const bool several =
         options_.sum_rows
             ? std::any_of(ids_.begin(), ids_.end(),
                           [this](const auto& id) { return id != ids_[0]; })
             : rows_ > 1;
-    if (!users_are_rows || !guessed_ || several) return absl::OkStatus();
+    if (!users_are_rows_ || !guessed_ || several) return absl::OkStatus();
     return Refuse("input-ambiguous", 1,
                   "the file has only one person, who would determine the "
                   "number of features; give --label-columns K");
@@ -1098,7 +1136,11 @@ class TextMatrixReader {
     std::vector<std::string> header;
     for (const std::size_t i : entries_) {
       if (i >= header_.size()) continue;
-      header.emplace_back(TrimBlanks(header_[i]));
+      // The lab gives a table the names that it has.
+      const bool as_it_is =
+          options_.table != nullptr && options_.table->labelled;
+      header.emplace_back(as_it_is ? std::string_view(header_[i])
+                                   : TrimBlanks(header_[i]));
       std::replace(header.back().begin(), header.back().end(), '\n', ' ');
     }
     return header;
@@ -1122,7 +1164,7 @@ class TextMatrixReader {
       if (!HasNumber(header_[i])) continue;
       return input_.RefuseAt(
           "header-not-names", 0, 0,
-          absl::StrCat("field ", FieldNumber(i),
+          absl::StrCat("field ", text_.FieldNumber(i),
                        " of the header is a number, so the first row looks "
                        "like a person, whose values --features-from-header "
                        "would publish; write the names into a file for "
@@ -1156,7 +1198,7 @@ class TextMatrixReader {
     const std::vector<std::string> header = HeaderOfEntries();
     const auto names = FindNamesByHeader(header);
     if (!names.has_value()) return absl::OkStatus();
-    const std::size_t column = FieldNumber(entries_[*names]);
+    const std::size_t column = text_.FieldNumber(entries_[*names]);
     return input_.RefuseAt(
         "input-ambiguous", 0, 0,
         absl::StrCat(
@@ -1177,15 +1219,46 @@ class TextMatrixReader {
     const auto names = FindNamesByEntries(values_, entries_.size());
     if (!names.has_value()) return;
     options_.note(absl::StrCat(
-        "Column ", FieldNumber(entries_[names->column]),
+        "Column ", text_.FieldNumber(entries_[names->column]),
         " is read as data, because neither the header nor a flag calls it "
         "names, but it could be names (",
         names->why,
         "): see \"Columns of names\" in docs/reference/formats.md"));
   }
 
+  // Columns that are called alike, or a sum of others.
+  void NoteHeader() const {
+    if (!options_.note) return;
+    const std::vector<std::string> names = HeaderOfEntries();
+    const char* const two = users_are_rows_ ? ", and count as two features"
+                                            : ", and count as two people";
+    if (const auto twice = FindSameId(names, /*spelled_alike=*/true);
+        twice.has_value() && users_are_rows_)
+      Note(absl::StrCat("Two columns are called ", Quoted(twice->first), two));
+    if (const auto renamed = FindRenamed(names)) {
+      Note(absl::StrCat("The columns ", Quoted(renamed->first), " and ",
+                        Quoted(renamed->second),
+                        " may be one, whose name a program made different",
+                        two));
+    }
+    if (!users_are_rows_) return;
+    for (const std::string& name : names) {
+      if (!NamesTotal(name)) continue;
+      Note(absl::StrCat("The column ", Quoted(name),
+                        " is read as a feature; if it adds up others, leave it "
+                        "out with --columns"));
+    }
+  }
+
+  void NoteTotal() const {
+    if (total_.empty()) return;
+    Note(absl::StrCat("The line called ", Quoted(total_),
+                      " counts as a person; if it adds up others, remove it"));
+  }
+
   TableReading Reading() {
-    reading_.separator = separator_;
+    reading_.comment_lines = text_.comment_lines();
+    reading_.separator = text_.separator();
     reading_.decimal_comma = marks_.has_commas();
     reading_.names = HeaderOfEntries();
     for (std::size_t i = 0; i < width_; ++i) {
@@ -1197,18 +1270,11 @@ class TextMatrixReader {
   }
 
   InputFile& input_;
-  char separator_;
-  LoadOptions options_;    // FindIdByName completes them
-  Fields fields_;          // of the current line
-  std::string_view line_;  // that they point into
-  std::string joined_;     // of several lines, where a quoted field has breaks
-  std::uint64_t row_line_ = 0;  // the first line of the current row
-  bool begun_ = false;          // a line was read that is no comment
-  std::string comment_;         // the last one above the first such line
-  std::uint64_t comment_line_ = 0;
+  LoadOptions options_;  // FindIdByName completes them
+  const bool users_are_rows_;
+  RefusedLines refused_;
+  TextRows text_;
   TableReading reading_;
-  std::vector<std::string> first_line_;
-  bool class_behind_first_ = false;   // the first line ends before the class
   std::vector<std::string> header_;   // empty: none; FixLayout drops the class
   std::size_t width_ = 0;             // fields of a row, without the class
   std::size_t label_columns_ = 0;     // leading fields that are not entries
@@ -1228,15 +1294,14 @@ class TextMatrixReader {
   // Label columns with fewer values than rows, and how many.
   std::vector<std::pair<std::size_t, std::uint64_t>> repeated_;
   bool counts_rows_ = false;        // the first field is 1, 2, 3 and so on
+  std::uint64_t grouped_rows_ = 0;  // that HasGroupsOfDigits
   std::vector<bool> text_columns_;  // fields that are words in the first row
   DecimalMarks marks_;
-  std::string class_;  // of the current line
   std::vector<std::int32_t> labels_;
   LinesOfPeople lines_;
-  bool users_are_rows_ = true;
   std::uint64_t rows_ = 0;
+  std::string total_;   // the first label of LookForTotal
   bool plain_ = false;  // rows may be read by AddPlainRow
-  RefusedLines refused_;
 };
 
 }  // namespace
@@ -1244,7 +1309,7 @@ class TextMatrixReader {
 absl::StatusOr<LoadedMatrix> ReadTextMatrix(InputFile* input, char separator,
                                             bool users_are_rows,
                                             const LoadOptions& options) {
-  return TextMatrixReader(input, separator, options).Read(users_are_rows);
+  return TextMatrixReader(input, separator, users_are_rows, options).Read();
 }
 
 }  // namespace dpnmf

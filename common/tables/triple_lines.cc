@@ -1,7 +1,6 @@
 #include "common/tables/triple_lines.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -13,6 +12,8 @@
 #include "common/base/view.h"
 #include "common/files/entry.h"
 #include "common/files/fields.h"
+#include "common/files/measure.h"
+#include "common/tables/decimal_marks.h"
 #include "common/tables/names/header_words.h"
 #include "common/tables/separator.h"
 
@@ -39,54 +40,6 @@ bool IsTimeNumber(std::string_view text) {
   const std::uint64_t year = *day / 10000, month = *day / 100 % 100;
   return year >= 1900 && year <= 2100 && month >= 1 && month <= 12 &&
          *day % 100 >= 1 && *day % 100 <= 31;
-}
-
-// 2024-01-31, 31.1.2024, 1/31/2024, each perhaps with a time of day behind it.
-bool IsDate(std::string_view text) {
-  std::array<std::size_t, 3> digits = {};
-  char joint = '\0';
-  std::size_t part = 0, i = 0;
-  for (; i < text.size(); ++i) {
-    const char c = text[i];
-    if (absl::ascii_isdigit(static_cast<unsigned char>(c))) {
-      ++digits[part];
-    } else if (part < 2 && absl::StrContains("-/.", c) &&
-               (joint == '\0' || joint == c)) {
-      joint = c;
-      ++part;
-    } else {
-      break;
-    }
-  }
-  const auto is_short = [](std::size_t count) {
-    return count == 1 || count == 2;
-  };
-  if (part != 2 || !is_short(digits[1])) return false;
-  if (!(digits[0] == 4 && is_short(digits[2])) &&
-      !(digits[2] == 4 && is_short(digits[0])))
-    return false;
-  return i == text.size() || text[i] == 'T' || text[i] == ' ';
-}
-
-// 3,5 but not 1,234, which may have another meaning; nothing for other texts.
-struct CommaNumber {
-  std::string with_point;
-  bool is_ambiguous = false;
-};
-std::optional<CommaNumber> ParseComma(std::string_view text) {
-  const std::size_t comma = text.find(',');
-  if (comma == std::string_view::npos ||
-      text.find('.') != std::string_view::npos)
-    return std::nullopt;
-  CommaNumber number;
-  number.with_point = std::string(text);
-  number.with_point[comma] = '.';
-  if (!IsNumber(number.with_point)) return std::nullopt;
-  std::string_view whole = text.substr(0, comma);
-  if (whole.starts_with('-') || whole.starts_with('+')) whole.remove_prefix(1);
-  number.is_ambiguous = text.size() - comma - 1 == 3 && !whole.empty() &&
-                        whole.size() <= 3 && whole[0] != '0';
-  return number;
 }
 
 bool IsTriple(const std::vector<std::string_view>& fields) {
@@ -213,14 +166,17 @@ absl::StatusOr<std::string_view> TripleLines::Number() {
   const std::string_view text = fields_[2];
   const bool has_point = text.find('.') != std::string_view::npos;
   if (has_point && point_line_ == 0) point_line_ = input_.line_number();
-  const std::optional<CommaNumber> number = ParseComma(text);
-  if (number.has_value() && number->is_ambiguous) {
+  const bool has_comma = text.find(',') != std::string_view::npos;
+  const Notation notation = has_comma ? NotationOf(text) : Notation::kNumber;
+  if (notation == Notation::kComma) {
     return input_.Refuse(
         "input-ambiguous", 3,
         absl::StrCat("the ", View(what_), " ", Quoted(text),
                      " is a thousand or has a decimal comma; write decimal "
                      "numbers with a point, and no separator of thousands"));
   }
+  const std::optional<std::string> number =
+      notation == Notation::kDecimalComma ? CommaAsPoint(text) : std::nullopt;
   if (number.has_value() && comma_line_ == 0) {
     comma_line_ = input_.line_number();
     comma_text_ = std::string(text);
@@ -235,7 +191,7 @@ absl::StatusOr<std::string_view> TripleLines::Number() {
                      "; write decimal numbers with a point"));
   }
   if (!number.has_value()) return text;
-  number_ = number->with_point;
+  number_ = *number;
   return number_;
 }
 

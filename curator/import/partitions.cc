@@ -11,29 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "common/tables/sum_rows.h"
 #include "curator/import/dataset_people.h"
 
 namespace dpnmf::curator {
 namespace {
-
-constexpr std::string_view kDigits = "0123456789";
-
-// 10^99 is no id. Zeros are written out up to here.
-constexpr std::size_t kMostExponentDigits = 2;
-
-// Returns "12000" for "12e3", other text unchanged.
-std::string WithoutExponent(std::string_view text) {
-  const std::size_t at = text.find('e');
-  if (at == 0 || at == std::string_view::npos || at + 1 == text.size() ||
-      text.size() - at - 1 > kMostExponentDigits ||
-      text.find_first_not_of(kDigits) != at ||
-      text.find_first_not_of(kDigits, at + 1) != std::string_view::npos)
-    return std::string(text);
-  std::size_t zeros = 0;
-  for (const char digit : text.substr(at + 1))
-    zeros = 10 * zeros + static_cast<std::size_t>(digit - '0');
-  return std::string(text.substr(0, at)) + std::string(zeros, '0');
-}
 
 // Returns whether the id looks like a large number as programs print it, maybe
 // after rounding: 1e+05, 1.23457E+11 and, with a decimal comma, 1,23457E+11. An
@@ -47,22 +29,6 @@ bool MayBeRounded(std::string_view id) {
   const auto read =
       std::from_chars(text.data(), end, value, std::chars_format::scientific);
   return read.ptr == end && read.ec != std::errc::invalid_argument;
-}
-
-// Returns "7" for "7", "007", "7.0" and "7.", other text unchanged.
-std::string_view WholeNumberOf(std::string_view text) {
-  const std::size_t end = text.find_first_not_of(kDigits);
-  if (end == 0 || text.empty()) return text;
-  if (end != std::string_view::npos) {
-    const std::string_view rest = text.substr(end);
-    if (rest[0] != '.' ||
-        rest.find_first_not_of('0', 1) != std::string_view::npos)
-      return text;
-    text = text.substr(0, end);
-  }
-  const std::size_t first = text.find_first_not_of('0');
-  return first == std::string_view::npos ? text.substr(text.size() - 1)
-                                         : text.substr(first);
 }
 
 absl::Status PartitionMixed(std::string_view what) {
@@ -141,12 +107,6 @@ absl::Status CheckApart(const ImportOptions& options,
 }
 
 }  // namespace
-
-std::string CanonicalId(std::string_view id) {
-  const std::string lower =
-      absl::AsciiStrToLower(absl::StripAsciiWhitespace(View(id)));
-  return std::string(WholeNumberOf(WithoutExponent(lower)));
-}
 
 absl::StatusOr<std::vector<std::string>> MoreFormsOf(
     const std::vector<std::string>& ids) {

@@ -21,12 +21,8 @@
 
 namespace dpnmf::curator {
 
-// Without blanks around it, ASCII letters in lower case; of a whole number the
-// number: 007, 7 and 7.0 are one id, and 1e5 and 100000.
-std::string CanonicalId(std::string_view id);
-
-// The canonical forms that are not among the ids themselves. INVALID_ARGUMENT
-// "partition-ids-alike" if two ids have one canonical form,
+// The canonical forms (CanonicalId) that are not among the ids themselves.
+// INVALID_ARGUMENT "partition-ids-alike" if two ids have one canonical form,
 // "partition-id-rounded" if a program has written one as 1e+05 or 1.2E+11: such
 // a number may have been rounded, and then it is not what another file has.
 absl::StatusOr<std::vector<std::string>> MoreFormsOf(

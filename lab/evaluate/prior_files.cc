@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/files/feature_graph.h"
+#include "common/files/feature_rows.h"
 #include "common/moments/column_fit.h"
 #include "common/tables/load.h"
 

@@ -53,13 +53,11 @@ struct FieldFlags {
 absl::Status SetFields(const std::string& path, const FieldFlags& flags,
                        TableOptions* options);
 
-// CSV, TSV, text separated by semicolons or blanks, and .npy; also with gzip.
-// Memory: twice the table. Classes and ids may be words; those of .npy are the
-// shortest decimal form of the numbers. Errors and codes of LoadMatrix; the
-// sentence names file, line and column. INVALID_ARGUMENT
+// Reads a file as LoadTable does. Memory: three times the table. Classes and
+// ids may be words; those of formats without fields are the shortest decimal
+// form of the numbers. Errors of LoadTable; INVALID_ARGUMENT
 // "class-column-out-of-range", "id-column-out-of-range", "classes-one" (all
-// people have one label), "table-ids-repeated", "input-unreadable" (an archive
-// or anything else that is no text).
+// people have one label), "table-ids-repeated".
 absl::StatusOr<Table> ReadTable(const std::string& path,
                                 const TableOptions& options);
 

@@ -224,6 +224,7 @@ TEST_F(Program, TransformFindsFeaturesByName) {
   EXPECT_THAT(err_.str(),
               AllOf(HasSubstr("'alter', 'groesse'"), HasSubstr("'age', 'size'"),
                     HasSubstr("features-mismatch")));
+  EXPECT_THAT(err_.str(), HasSubstr("--input `"));
   EXPECT_EQ(transform("age,weight\n1,2\n"), kExitUsage);
   EXPECT_THAT(err_.str(),
               AllOf(HasSubstr("'size'"), HasSubstr("features-mismatch")));

@@ -1,4 +1,5 @@
 // Priors that are read from files.
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,39 @@ TEST(ReadPriors, AMomentHasBothSignsAndTheNamesAboveIt) {
   EXPECT_EQ(
       ReasonCode(ReadOne(scratch.Write("p.csv", "1,-2\n"), "rows").status()),
       "input-negative");
+}
+
+TEST(ReadPriors, ARefusalNamesTheFlag) {
+  const Scratch scratch;
+  const absl::Status refused =
+      ReadOne(scratch.Write("p.csv", "x,y\n1,-2\n"), "rows").status();
+  EXPECT_THAT(std::string(refused.message()), testing::StartsWith("--prior `"));
+}
+
+TEST(NotePriors, SaysHowFeaturesAreFound) {
+  const Scratch scratch;
+  const auto note = [&](const char* text,
+                        const std::vector<std::string>& features) {
+    std::ostringstream err;
+    const auto prior = ReadOne(scratch.Write("p.csv", text), "rows");
+    EXPECT_TRUE(prior.ok()) << prior.status();
+    NotePriors({*prior}, features, &err);
+    return err.str();
+  };
+  EXPECT_EQ(note("x,Y,w\n1,2,3\n", {"x", "y", "z"}),
+            "dpnmf: note: --prior p.csv: 2 of 3 features were found by name; "
+            "spelled differently: 'y (Y)'; left out: 'w'.\n");
+  EXPECT_EQ(note("x,y\n1,2\n", {}),
+            "dpnmf: note: --prior p.csv: the file has names of 2 features "
+            "('x', 'y'), which the server matches by name.\n");
+  EXPECT_EQ(note("1,2\n", {"x", "y"}),
+            "dpnmf: note: --prior p.csv: the file has no names: its 2 features "
+            "are taken in the run's order.\n");
+  PriorToSend of_run;
+  of_run.header.set_kind(v1::PRIOR_KIND_RUN);
+  std::ostringstream err;
+  NotePriors({of_run}, {}, &err);
+  EXPECT_EQ(err.str(), "");
 }
 
 }  // namespace

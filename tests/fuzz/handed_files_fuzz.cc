@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/crypto/sha256.h"
-#include "common/files/feature_graph.h"
 #include "common/files/feature_rows.h"
 #include "curator/draft/class_release.h"
 #include "curator/draft/draft.h"

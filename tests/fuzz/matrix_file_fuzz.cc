@@ -1,12 +1,9 @@
 // Files that an operator imports: every format of curator/data, plain and
 // compressed, and lists of feature names. Refused in one sentence, or a sound
 // matrix of the size that the file can hold.
-#include <zlib.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 
 #include "common/base/error.h"
 #include "common/base/utf8.h"
@@ -21,24 +18,6 @@
 
 namespace dpnmf::fuzz::matrix_file {
 namespace {
-
-// Compresses the text in the format of gzip.
-std::string Compressed(std::string_view text) {
-  z_stream stream = {};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
-      Z_OK)
-    std::abort();
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  std::string in(text);
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 // Columns of zeros take memory that the operator declared in the file, and a
 // row of seven digits declares millions of them: sound, and too slow here.
@@ -216,8 +195,8 @@ std::vector<std::string> FuzzSeeds() {
     seeds.back()[0] = static_cast<char>(seeds.back()[0] + 16);
   }
   // Compressed here, so that a mutation damages the stream.
-  seeds.push_back(seed(4, 0, 0, Compressed(npy)));
-  seeds.push_back(seed(0, Choice("csv"), 0, Compressed("1,2\n3,4\n")));
+  seeds.push_back(seed(4, 0, 0, Gzip(npy)));
+  seeds.push_back(seed(0, Choice("csv"), 0, Gzip("1,2\n3,4\n")));
   return seeds;
 }
 
@@ -257,8 +236,7 @@ void RunOne(const std::uint8_t* data, std::size_t size) {
   const std::string_view content = bytes.Rest();
   if (DeclaresMillions(content)) return;
   const bool compress = (kind & 16) != 0;
-  const std::string path =
-      file.Write(name, compress ? Compressed(content) : content);
+  const std::string path = file.Write(name, compress ? Gzip(content) : content);
   if (name == "names") {
     const auto names = LoadNameList(path);
     Count(names.ok() ? "names" : ReasonCode(names.status()));

@@ -438,6 +438,16 @@ def test_a_gene_that_is_there_twice_is_not_lost(tmp_path):
     assert read(path, tmp_path, genes=["ACTB", "TP53"])[0] == [[row[3], row[1]] for row in BY_DONOR]  # not asked for
 
 
+def test_a_gene_that_scanpy_renamed_is_not_lost(tmp_path, capsys):
+    path = saved(of(COUNTS, ["MATR3", "TP53", "MATR3-1", "NKX2-1"], gene_ids=["E1", "E2", "E3", "E4"]), tmp_path)
+    assert read(path, tmp_path)[0] == BY_DONOR
+    assert "1 name looks like a gene that is there again: MATR3-1;" in capsys.readouterr().out
+    found = refusal(path, tmp_path, genes=["TP53", "MATR3"])
+    assert found.code == "features-mismatch" and "has MATR3-1 beside MATR3" in found.sentence
+    assert read(path, tmp_path, genes=["MATR3", "MATR3-1"])[0] == [[row[0], row[2]] for row in BY_DONOR]
+    assert read(path, tmp_path, genes=["NKX2-1", "TP53"])[0] == [[row[3], row[1]] for row in BY_DONOR]  # not asked for
+
+
 def test_an_end_of_line_in_a_name_is_no_other_feature(tmp_path):
     path = saved(of(COUNTS, ["A\nB", "C\u2028D", "E\rF", "G"]), tmp_path)
     prepared = prepare.h5ad(path, tmp_path / "o.npy", donor="donor")

@@ -45,14 +45,14 @@ bool EndsInId(std::string_view text) {
 }  // namespace
 
 bool IsWord(std::string_view text) {
-  constexpr std::array<std::string_view, 11> kNoWords = {
-      "na",      "n/a",  "nan",   "nil", "null",    "none",
-      "missing", "true", "false", "inf", "infinity"};
-  if (text.empty() || IsNumber(text)) return false;
+  // A column of numbers may be called so; as entries they are other things.
+  constexpr std::string_view kWords[] = {"no", "nr"};
+  if (text.empty()) return false;
+  if (NotationOf(text) != Notation::kWord &&
+      !IsOneOf(kWords, absl::AsciiStrToLower(View(text))))
+    return false;
   const auto first = static_cast<unsigned char>(text[0]);
-  const bool is_letter =
-      absl::ascii_isalpha(first) || first == '_' || first >= 0x80;
-  return is_letter && !IsOneOf(kNoWords, absl::AsciiStrToLower(View(text)));
+  return absl::ascii_isalpha(first) || first == '_' || first >= 0x80;
 }
 
 bool IsHeaderOfNames(std::string_view text, bool of_items) {
@@ -62,17 +62,22 @@ bool IsHeaderOfNames(std::string_view text, bool of_items) {
       "symbols",  "ensembl",   "hgnc",       "hugo",   "externalgene",
       "term",     "terms",     "token",      "tokens", "vocabulary",
       "variable", "variables", "probe"};
-  constexpr std::array<std::string_view, 23> kOfItems = {
-      "isbn",     "isbn10",     "isbn13", "asin",   "sku",      "ean",
-      "upc",      "movie",      "movies", "film",   "films",    "book",
-      "books",    "song",       "track",  "artist", "business", "product",
-      "products", "restaurant", "show",   "item",   "items"};
+  constexpr std::string_view kOfItems[] = {
+      "isbn",    "isbn10",   "isbn13",  "asin",     "sku",        "ean",
+      "upc",     "movie",    "movies",  "film",     "films",      "book",
+      "books",   "song",     "songs",   "track",    "tracks",     "artist",
+      "artists", "business", "product", "products", "restaurant", "show",
+      "item",    "items",    "article", "articles", "artikel",    "articulo",
+      "produkt", "produkte", "produit", "produits", "producto",   "prodotto",
+      "buch",    "livre",    "libro",   "game",     "games",      "spiel",
+      "anime",   "video",    "videos",  "app",      "apps",       "recipe"};
   if (text.empty() || text.size() > kLongestHeaderWord) return false;
   if (EndsInId(text)) return true;
   const std::string word = Squeezed(text);
-  // gene, geneid, Gene Name, gene_symbol.
+  // gene, geneid, Gene Name, gene_symbol, movie_title.
   for (const std::string_view end :
-       {"", "id", "ids", "name", "names", "symbol"}) {
+       {"", "id", "ids", "name", "names", "symbol", "title", "titel", "titre",
+        "nr", "nummer", "number", "code"}) {
     if (!word.ends_with(end)) continue;
     const std::string_view stem =
         std::string_view(word).substr(0, word.size() - end.size());

@@ -423,6 +423,10 @@ class NameListReader {
     const bool numbers_follow =
         std::all_of(texts.begin() + 1, texts.end(), IsWholeText);
     if (numbers_follow && texts.size() > 2 && IsName(first)) return true;
+    // Ids with numbers, such as A-17, below a word without.
+    if (of_items_ && texts.size() > 2 && IsName(first) &&
+        std::all_of(texts.begin() + 1, texts.end(), HasDigit))
+      return true;
     const bool is_zero = first == "0";
     if (is_zero && !numbers_follow)
       return std::none_of(texts.begin() + 1, texts.end(), IsWholeText);
@@ -440,8 +444,9 @@ class NameListReader {
 
   // In a table they may stand above something else.
   static bool IsHeaderOfLists(std::string_view text) {
-    for (const std::string_view word : {"word", "words", "title", "titles",
-                                        "label", "labels", "column", "columns"})
+    for (const std::string_view word :
+         {"word", "words", "title", "titles", "titel", "titre", "titulo",
+          "label", "labels", "column", "columns"})
       if (absl::EqualsIgnoreCase(View(text), View(word))) return true;
     return false;
   }
@@ -454,7 +459,11 @@ class NameListReader {
 
   // Returns whether the text is a word of letters.
   static bool IsName(std::string_view text) {
-    return IsWord(text) && text.find_first_of("0123456789") == text.npos;
+    return IsWord(text) && !HasDigit(text);
+  }
+
+  static bool HasDigit(std::string_view text) {
+    return text.find_first_of("0123456789") != text.npos;
   }
 
   // ---- Names

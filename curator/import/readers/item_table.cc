@@ -12,7 +12,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
@@ -31,19 +30,11 @@ std::string TooLong(std::size_t length, std::size_t most) {
   return absl::StrCat("the text has ", length, " bytes; leave at most ", most);
 }
 
-// Returns whether the text is a number with a decimal comma, separators of
-// thousands, a currency or a percent sign: 3,5 and $1,234 and 12%.
+// Bounds and numbers in brackets may be categories: <18, (30).
 bool IsNumberInAnotherNotation(std::string_view text) {
-  const std::string digits =
-      absl::StrReplaceAll(View(text), {{",", ""},
-                                       {"%", ""},
-                                       {"$", ""},
-                                       {"'", ""},
-                                       {" ", ""},
-                                       {"\xE2\x82\xAC", ""},
-                                       {"\xC2\xA3", ""},
-                                       {"\xC2\xA0", ""}});
-  return digits.size() < text.size() && IsNumber(digits);
+  const Notation notation = NotationOf(text);
+  return HasNumber(notation) && notation != Notation::kBound &&
+         notation != Notation::kQuoted;
 }
 
 // One column of the file behind `item,name`.

@@ -31,6 +31,33 @@ TEST_F(FeatureRows, AreReadInAnyOrderAndComeAscending) {
                   "5\r\n"),
             std::vector<std::uint32_t>{5});
   EXPECT_EQ(*Read("5"), std::vector<std::uint32_t>{5});
+  EXPECT_EQ(*Read("4\r2\r"), (std::vector<std::uint32_t>{2, 4}));
+  EXPECT_EQ(*Read(std::string("\xFF\xFE"
+                              "4\0\n\0"
+                              "2\0",
+                              8)),
+            (std::vector<std::uint32_t>{2, 4}));
+}
+
+TEST_F(FeatureRows, AGraphIsReadWithTheSameLinesAndEncodings) {
+  const std::vector<std::uint32_t> expected = {0, 1, 1, 2};
+  for (const std::string& text :
+       {std::string("# a path\n0 1\n1,2\n"), std::string("0\t1\r1 2\r"),
+        std::string("\xFE\xFF\0"
+                    "0\0 \0"
+                    "1\0\n\0"
+                    "1\0 \0"
+                    "2",
+                    16)}) {
+    std::ofstream(path_) << text;
+    const auto graph = ReadFeatureGraph(path_);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_EQ(*graph, expected);
+  }
+  std::ofstream(path_) << "0 1\r1\r";
+  const absl::Status refused = ReadFeatureGraph(path_).status();
+  EXPECT_EQ(ReasonCode(refused), "feature-graph-invalid");
+  EXPECT_NE(refused.message().find("line 2"), std::string::npos);
 }
 
 TEST_F(FeatureRows, WhatNamesNoFeatureIsRefused) {
@@ -39,6 +66,11 @@ TEST_F(FeatureRows, WhatNamesNoFeatureIsRefused) {
     EXPECT_EQ(CodeOf(text), "feature-rows-malformed") << text;
   }
   EXPECT_NE(Read("1\nx").status().message().find("line 2"), std::string::npos);
+  EXPECT_NE(Read("0 1 2 3 4\n5")
+                .status()
+                .message()
+                .find("more than 4 features; name 1 to 4"),
+            std::string::npos);
   EXPECT_NE(ReadFeatureRows("/nowhere/rows", 4).status(), absl::OkStatus());
 }
 

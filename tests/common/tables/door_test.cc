@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/files/entry.h"
 #include "common/tables/load.h"
+#include "common/tables/sum_rows.h"
 #include "gmock/gmock.h"
 #include "tests/common/tables/scratch.h"
 #include "tests/common/tables/zip_bytes.h"
@@ -182,8 +183,31 @@ INSTANTIATE_TEST_SUITE_P(
                              DecimalComma},
                     Readable{"three_decimals_among_others",
                              "a.csv",
-                             "1,500;20\n0,5;3\n",
-                             {{1.5, 20}, {0.5, 3}}},
+                             "1,125;20\n0,5;3\n",
+                             {{1.125, 20}, {0.5, 3}}},
+                    Readable{"three_decimals_throughout",
+                             "a.csv",
+                             "1,500;20\n0,250;3\n",
+                             {{1.5, 20}, {0.25, 3}}},
+                    Readable{"three_decimals_behind_points",
+                             "a.csv",
+                             "1.500;20\n0.250;3\n",
+                             {{1.5, 20}, {0.25, 3}}},
+                    Readable{"three_decimals_beside_two",
+                             "a.csv",
+                             "1.500;20.25\n0.250;3.75\n",
+                             {{1.5, 20.25}, {0.25, 3.75}}},
+                    Readable{"points_declared",
+                             "a.csv",
+                             "1.500;20\n2.250;3\n",
+                             {{1.5, 20}, {2.25, 3}},
+                             {},
+                             {},
+                             DecimalPoint},
+                    Readable{"points_between_tabs",
+                             "a.tsv",
+                             "1.500\t20\n2.250\t3\n",
+                             {{1.5, 20}, {2.25, 3}}},
                     Readable{"comma_in_label",
                              "a.csv",
                              "who;beds;days\nKim, B.;1.5;20\nLee, C.;0;3\n",
@@ -414,6 +438,211 @@ INSTANTIATE_TEST_SUITE_P(
                  AsCsv}),
     NameOfReadable);
 
+INSTANTIATE_TEST_SUITE_P(
+    Labels, EveryReadable,
+    testing::Values(
+        Readable{"dates",
+                 "a.csv",
+                 "day,beds,days\n2024-03-09,1.5,20\n2024-03-10,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'day'"}},
+        Readable{"ids_of_numbers_and_hyphens",
+                 "a.csv",
+                 "tube,beds,days\n2024-001,1.5,20\n24-7,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'tube'"}},
+        Readable{"names_that_begin_with_digits",
+                 "a.csv",
+                 "probe,beds,days\n1007_s_at,1.5,20\n16S,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'probe'"}},
+        Readable{"ages_declared",
+                 "a.csv",
+                 "age,beds,days\n18-24,1.5,20\n85+,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'age'"},
+                 OneLabel},
+        Readable{"total_declared",
+                 "a.csv",
+                 "who,beds,days\nkim,1.5,20\nTotal,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'who'"},
+                 OneLabel,
+                 "The line called 'Total' counts as a person; if it adds up "
+                 "others, remove it"},
+        Readable{"total_of_ids",
+                 "a.csv",
+                 "who,beds,days\nkim,1.5,20\nGesamtergebnis,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'who'"},
+                 IdFirst,
+                 "The line called 'Gesamtergebnis' counts"},
+        Readable{"total_beside_columns",
+                 "a.csv",
+                 "no,who,beds,days\n1,kim,1.5,20\n2,All,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {},
+                 [](LoadOptions* options) { options->columns = "beds,days"; },
+                 "The line called 'All' counts"},
+        Readable{"ids_that_differ_in_capitals_added_up",
+                 "a.csv",
+                 "donor,beds,days\naB1,1,2\nAb1,0,3\naB1,0.5,18\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'donor'"},
+                 [](LoadOptions* options) {
+                   options->sum_rows = true;
+                   options->id_column = 1;
+                 },
+                 "and count as two people"},
+        Readable{"spellings_declared",
+                 "a.csv",
+                 "donor,beds,days\nd7,1.5,20\nD7 ,0,3\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {"1 'donor'"},
+                 IdFirst,
+                 "The ids 'd7' and 'D7' differ only in capitals, blanks or "
+                 "zeros, and count as two people"}),
+    NameOfReadable);
+
+INSTANTIATE_TEST_SUITE_P(
+    Headers, EveryReadable,
+    testing::Values(
+        Readable{"years_in_quotes",
+                 "a.csv",
+                 "\"1999\",\"2004\"\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"1999", "2004"}},
+        Readable{"years_by_R",
+                 "a.csv",
+                 "\"\",\"1999\",\"2004\"\n\"1\",1.5,20\n\"2\",0,3\n",
+                 kTwo,
+                 {"1999", "2004"},
+                 {"1"}},
+        Readable{"years_above_names_of_rows",
+                 "a.csv",
+                 "\"1999\",\"2004\"\n\"kim\",1.5,20\n\"lee\",0,3\n",
+                 kTwo,
+                 {"1999", "2004"},
+                 {"1"}},
+        Readable{"years_by_R_before_a_class",
+                 "a.csv",
+                 "\"1999\",\"2004\",\"kind\"\n1.5,20,\"x\"\n0,3,\"x\"\n",
+                 kTwo,
+                 {"1999", "2004"},
+                 {},
+                 [](LoadOptions* options) {
+                   options->class_column = 3;
+                   options->classes = {"x"};
+                 }},
+        Readable{"classes_with_blanks_and_numbers",
+                 "a.csv",
+                 "beds,days,kind\n1.5,20,grade 1\n0,3,grade 1\n",
+                 kTwo,
+                 {"beds", "days"},
+                 {},
+                 [](LoadOptions* options) {
+                   options->class_column = 3;
+                   options->classes = {"grade 1"};
+                 }},
+        Readable{"row_in_quotes", "a.csv", "\"1.5\",\"20\"\n\"0\",\"3\"\n",
+                 kTwo},
+        Readable{"row_partly_in_quotes", "a.csv", "\"1.5\",20\n\"0\",3\n",
+                 kTwo},
+        Readable{"ages",
+                 "a.csv",
+                 "0-9,10-19\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"0-9", "10-19"}},
+        Readable{"a_name_twice",
+                 "a.csv",
+                 "beds,beds\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"beds", "beds"},
+                 {},
+                 AsItIs,
+                 "Two columns are called 'beds', and count as two features"},
+        Readable{"a_name_that_pandas_made_different",
+                 "a.csv",
+                 "beds,beds.1\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"beds", "beds.1"},
+                 {},
+                 AsItIs,
+                 "The columns 'beds' and 'beds.1' may be one, whose name a "
+                 "program made different, and count as two features"},
+        Readable{"a_total",
+                 "a.csv",
+                 "beds,Total\n1.5,20\n0,3\n",
+                 kTwo,
+                 {"beds", "Total"},
+                 {},
+                 AsItIs,
+                 "The column 'Total' is read as a feature"}),
+    NameOfReadable);
+
+// ---- People in columns
+
+TEST(PeopleInColumns, AreOneColumnEachUnlessTheyAreAddedUp) {
+  const Scratch scratch;
+  const auto read = [&](const char* text, LoadOptions options = {}) {
+    return LoadMatrix(scratch.Write("a.csv", text), false, options);
+  };
+  const std::string twice = "gene,d1,d2,d1\nA,1,2,30\nB,4,5,60\n";
+  const absl::Status refused = read(twice.c_str()).status();
+  EXPECT_EQ(ReasonCode(refused), "input-duplicate");
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("the id 'd1' is in two columns; give every person one "
+                        "column, --person-rows sum"));
+  LoadOptions sum;
+  sum.sum_rows = true;
+  const auto added = read(twice.c_str(), sum);
+  ASSERT_TRUE(added.ok()) << added.status();
+  EXPECT_EQ(ColumnsOf(*added), (Columns{{31, 64}, {2, 5}}));
+  EXPECT_EQ(added->ids, (Names{"d1", "d2"}));
+
+  const std::pair<const char*, const char*> others[] = {
+      {"gene,d1,D1\nA,1,2\nB,4,5\n",
+       "the ids 'd1' and 'D1' differ only in capitals"},
+      {"gene,7,07\nA,1,2\nB,4,5\n", "give --columns all"},
+      {"gene,d1,d2,Total\nA,1,2,3\nB,4,5,9\n", "a column is called 'Total'"}};
+  for (const auto& [text, part] : others) {
+    LoadOptions options;
+    options.header = true;
+    EXPECT_THAT(std::string(read(text, options).status().message()),
+                HasSubstr(part));
+  }
+  EXPECT_EQ(ReasonCode(read("1,2\n3,4\n", sum).status()), "id-column-missing");
+  for (const char* nobody :
+       {"gene,d1,,\nA,1,2,3\n", "gene,d1,NA,NA\nA,1,2,3\n"}) {
+    LoadOptions options = sum;
+    options.header = true;
+    options.label_columns = 1;
+    const absl::Status status = read(nobody, options).status();
+    EXPECT_EQ(ReasonCode(status), "input-malformed") << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("does not say whose column 3 is"));
+  }
+  LoadOptions all;
+  all.columns = "all";
+  all.label_columns = 1;
+  const auto two = read("gene,d1,D1\nA,1,2\nB,4,5\n", all);
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(ColumnsOf(*two), (Columns{{1, 4}, {2, 5}}));
+  LoadOptions chosen;
+  chosen.columns = "2,Total";
+  EXPECT_EQ(ColumnsOf(read(others[2].first, chosen).value()),
+            (Columns{{1, 4}, {3, 9}}));
+}
+
 // ---- Files that are refused
 
 struct Refusable {
@@ -490,8 +719,37 @@ INSTANTIATE_TEST_SUITE_P(
         InFront("dash", "-", "missing value"),
         InFront("question", "?", "missing value"),
         InFront("excel_error", "#DIV/0!", "missing value"),
+        InFront("unit", "70 kg", "'70 kg' has a unit"),
+        InFront("unit_glued", "250mg",
+                "write one number alone, or give --label-columns 1"),
+        InFront("unit_of_two", "4 mg/dl", "has a unit"),
+        InFront("duration", "2 h 30 min", "has a unit"),
+        InFront("duration_of_pandas", "1 days 02:30:00", "has a unit"),
+        InFront("crowns", "300 kr", "has a unit"),
+        InFront("range", "18-24", "or is a range"),
+        InFront("range_with_a_dash", "18 \xE2\x80\x93 24", "or is a range"),
+        InFront("open_range", "85+", "or is a range"),
+        InFront("ratio", "3/8", "a ratio"),
+        InFront("pressure", "120/80", "a ratio"),
+        InFront("time", "7:45", "a time"),
+        InFront("time_with_seconds", "7:45:30.5", "a time"),
+        InFront("error",
+                "7\xC2\xB1"
+                "2",
+                "two numbers"),
+        InFront("count_and_share", "7 (30 %)", "two numbers"),
+        InFront("footnote", "7*", "has a unit"),
+        InFront("interval", "\"[0, 10)\"", "or is a range"),
+        InFront("interval_of_pandas", "\"(0.5, 10.0]\"", "or is a range"),
+        InFront("half", "2\xC2\xBD", "has a unit"),
+        InFront("complex", "7-2i", "has a unit"),
+        InFront("arabic_digits", "\xD9\xA7\xD9\xA2", "another notation"),
+        InFront("full_width", "\xEF\xBC\x97", "another notation"),
+        InFront("hexadecimal", "0x2A", "another notation"),
         Refusable{"later_row", "a.csv", "who,beds\nkim,2\n\"1,5\",3\n",
                   "input-ambiguous", "in a column of labels"},
+        Refusable{"later_measure", "a.csv", "who,beds\nkim,2\n5-9,3\n",
+                  "input-not-a-number", "'5-9' is in a column of labels"},
         Refusable{"in_a_first_line", "a.csv", "$30,2\n$31,3\n",
                   "input-not-a-number", "currency"},
         Refusable{"a_first_line_of_codes", "a.csv", "NA,NA\n2,3\n",
@@ -524,6 +782,40 @@ INSTANTIATE_TEST_SUITE_P(
                   "column 2 'sex' has words, such as 'f', and no numbers; name "
                   "the columns of numbers with --columns, or give "
                   "--class-column 2"},
+        Refusable{"dates", "a.csv", "beds,from\n1,2024-03-09\n2,2024-03-10\n",
+                  "input-not-a-number",
+                  "column 2 'from' has dates, such as '2024-03-09', and a date "
+                  "is no count; name the columns of numbers with --columns"},
+        Refusable{"german_dates", "a.csv",
+                  "beds;from\n1;09.03.2024\n2;10.03.2024 07:00\n",
+                  "input-not-a-number", "has dates"},
+        Refusable{"measures_with_decimal_commas", "a.csv",
+                  "who;height;n\nkim;1,80 m;2\nlee;1,75 m;1\n",
+                  "input-not-a-number",
+                  "line 2, column 2: '1,80 m' has a unit"},
+        Refusable{"measures_alone", "a.csv",
+                  "who;height;weight\nkim;1,80 m;80 kg\nlee;1,75 m;70 kg\n",
+                  "input-not-a-number",
+                  "line 2, column 2: '1,80 m' has a unit"},
+        Refusable{"measures", "a.csv", "beds,dose,n\n1,3 mg,2\n2,5 mg,1\n",
+                  "input-not-a-number", "line 2, column 2: '3 mg' has a unit"},
+        Refusable{"total", "a.csv", "who,beds\nkim,2\nlee,3\nTotal,5\n",
+                  "input-malformed",
+                  "line 4, column 1: the line is called 'Total', and a sum"},
+        Refusable{"total_in_capitals_with_accents", "a.csv",
+                  "who;beds\nkim;2\nlee;3\nTOTAL G\xC3\x89N\xC3\x89RAL;5\n",
+                  "input-malformed", "a sum of people is no person"},
+        Refusable{"one_date", "a.csv", "beds,days\n1,2\n3,2024-03-09\n",
+                  "input-not-a-number", "line 3, column 2: '2024-03-09' "},
+        Refusable{"summe", "a.csv", "who;beds\nkim;2\nlee;3\nSUMME:;5\n",
+                  "input-malformed", "a sum of people is no person"},
+        Refusable{"header_again", "a.csv",
+                  "who,beds,days\nkim,2,3\nwho,beds,days\nlee,4,5\n"
+                  "who,beds,days\n",
+                  "input-malformed",
+                  "line 3, column 1: the line is the header again; remove it"},
+        Refusable{"remark", "a.csv", "who,beds,days\nkim,2,3\n(provisional)\n",
+                  "input-ragged", "remove the line if it is a remark"},
         Refusable{"triples", "a.csv", "patient,code,n\n17,x9,3\n18,x7,1\n",
                   "input-ambiguous", "--format-in triples"},
         Refusable{"two_words_and_a_number", "a.csv",
@@ -541,6 +833,24 @@ INSTANTIATE_TEST_SUITE_P(
         Refusable{"three_columns_and_a_text", "a.csv",
                   "beds,sex,days\n1,f,2\n2,m,3\n", "input-ambiguous",
                   "column 2 'sex' has a word, with one number behind it"},
+        Refusable{"units", "a.csv", "who,beds,days\n,no.,h\nkim,2,3\n",
+                  "input-not-a-number",
+                  "line 2, column 1: the line has no number after its labels "
+                  "(first field ''); remove the line above it if that is a "
+                  "title, or this line if it has units or more names"},
+        Refusable{"header_of_two_lines", "a.csv",
+                  "who,visits,,stays\n,in,out,in\nkim,1,2,3\n",
+                  "input-not-a-number", "or more names of columns"},
+        Refusable{"numbers_all_in_quotes", "a.csv",
+                  "\"\",\"0\",\"1\"\n\"0\",\"4\",\"5\"\n", "input-ambiguous",
+                  "--header"},
+        Refusable{"quotes_where_a_comma_stands", "a.csv",
+                  "ann,\"1,234\"\nbob,999\n", "input-ambiguous", "--header"},
+        Refusable{"decimals_in_quotes", "a.csv", "ann,\"1.5\"\nbob,999\n",
+                  "input-ambiguous", "--header"},
+        Refusable{"numbers_in_quotes_for_their_commas", "a.csv", "\"1,5\"\n3\n",
+                  "input-not-a-number",
+                  "line 1, column 1: '1,5' has a decimal comma"},
         Refusable{"pandas", "a.csv", ",0,1\n0,4,5\n1,6,7\n", "input-ambiguous",
                   "--header"}),
     NameOfRefusable);
@@ -582,6 +892,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusable{"either", "a.csv", "beds;days\n1,500;2\n3,250;4\n",
                   "input-ambiguous", "could be a decimal mark or separate"},
+        Refusable{"either_beside_two_decimals", "a.csv",
+                  "beds;days\n7,25;2\n48,600;3\n", "input-ambiguous",
+                  "line 3: the comma of '48,600' could be a decimal mark or "
+                  "separate thousands; give --decimal comma"},
+        Refusable{"points_of_thousands", "a.csv",
+                  "beds;days\n4.000;2\n17.250;3\n", "input-ambiguous",
+                  "line 2: the point of '4.000' could be a decimal mark or "
+                  "separate thousands; give --decimal point"},
+        Refusable{"points_of_thousands_beside_two_decimals", "a.csv",
+                  "beds;days\n7.25;2\n48.600;3\n", "input-ambiguous",
+                  "line 3: the point of '48.600'"},
+        Refusable{"blanks_of_thousands", "a.txt", "4 250,5 17\n11 600,25 903\n",
+                  "input-ambiguous", "give --delimiter blank"},
         Refusable{"mixed", "a.csv", "beds;days\n1,5;2.5\n3;4\n",
                   "input-not-a-number", "other entries have a decimal point"},
         Refusable{"mixed_far", "a.csv", "beds;days\n1;2.5\n3;4\n1,5;2\n",
@@ -601,10 +924,25 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     RowsOfPeople, EveryRefusable,
     testing::Values(
-        Refusable{"donor", "a.csv", "donor,beds,days\na,1,2\nb,4,5\na,0,8\n",
+        Refusable{
+            "donor", "a.csv", "donor,beds,days\na,1,2\nb,4,5\na,0,8\n",
+            "input-duplicate",
+            "column 1 'donor' has 2 different values in 3 rows (capitals, "
+            "blanks and zeros apart): if they are people, give "
+            "--id-column 1 --person-rows sum"},
+        Refusable{"another_spelling", "a.csv",
+                  "donor,beds,days\nd7,1,2\ne,4,5\nD7,0,8\n", "input-duplicate",
+                  "has 2 different values in 3 rows"},
+        Refusable{"a_blank_that_nobody_sees", "a.csv",
+                  "donor,beds,days\nd7,1,2\ne,4,5\nd7\xE2\x80\x8B,0,8\n",
+                  "input-duplicate", "has 2 different values in 3 rows"},
+        Refusable{"sum_of_two_spellings", "a.csv",
+                  "donor,beds,days\nd07,1,2\ne,4,5\nD07,0,8\n",
                   "input-duplicate",
-                  "column 1 'donor' has 2 different values in 3 rows: if they "
-                  "are people, give --id-column 1 --person-rows sum"},
+                  "the ids 'd07' and 'D07' differ only in capitals, blanks or "
+                  "zeros; write the id of a person in one way, or, if they are "
+                  "two people, give --id-column 1",
+                  SumRows},
         Refusable{"mrn", "a.csv", "MRN,beds,days\n7,1,2\n7,4,5\n",
                   "input-duplicate", "1 different values in 2 rows", OneLabel},
         Refusable{"second_label", "a.csv",
@@ -732,6 +1070,29 @@ TEST(ForeignFile, LeavesTextAlone) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("JSON"));
 }
 
+TEST(Ids, AreTheSameInAnotherSpelling) {
+  for (const char* id : {"p07", " P07", "p07\t", "\xE2\x80\x8BP07\xC2\xA0"})
+    EXPECT_TRUE(FindSameId({id, "p07x", "P07"}, false).has_value() ||
+                FindSameId({id, "P07"}, true).has_value())
+        << id;
+  const auto seven = FindSameId({"7.0", "x", "007"}, false);
+  ASSERT_TRUE(seven.has_value());
+  EXPECT_EQ(seven->second, "007");
+  EXPECT_FALSE(FindSameId({"p7", "p07"}, false).has_value());
+  EXPECT_FALSE(FindSameId({"a", "", "b", ""}, true).has_value());
+  EXPECT_FALSE(FindSameId({"a", "b", "A"}, true).has_value());
+  EXPECT_FALSE(FindSameId({"a", "b", "a"}, false).has_value());
+  EXPECT_EQ(FindSameId({"a", "b", "a"}, true)->second, "a");
+  EXPECT_EQ(FindSameId({"a", "b", "A"}, false)->second, "A");
+}
+
+TEST(Names, ThatAProgramMadeDifferentAreFound) {
+  EXPECT_EQ(FindRenamed({"x", "TP53-1", "TP53"})->second, "TP53-1");
+  EXPECT_EQ(FindRenamed({"d1", "d1.1"})->first, "d1");
+  EXPECT_FALSE(FindRenamed({"NKX2-1", "NKX2-2", "1", "1.1"}).has_value());
+  EXPECT_FALSE(FindRenamed({"a", "a.2"}).has_value());
+}
+
 // 1 + 2^-24 is half-way between two floats, and 2^-55 is lost behind it, even
 // in double precision: eight of them are not if they come first.
 TEST(Sums, DoNotDependOnTheOrderOfTheRows) {
@@ -803,9 +1164,24 @@ TEST(Notation, SaysWhatAFieldLooksLike) {
       {"\xE2\x88\x92"
        "5",
        Notation::kQuoted},
-      {"2024-01-05", Notation::kWord},
-      {"05.01.2024", Notation::kWord},
-      {"12:30", Notation::kWord},
+      {"2024-01-05", Notation::kDate},
+      {"05.01.2024", Notation::kDate},
+      {"1/5/2024 7:30 PM", Notation::kDate},
+      {"12:30", Notation::kMeasure},
+      {"1:12345", Notation::kWord},
+      {"GO:12", Notation::kWord},
+      {"5 Main St", Notation::kWord},
+      {"7S", Notation::kWord},
+      {"24h", Notation::kWord},
+      {"10-1", Notation::kWord},
+      {"123-45-6789", Notation::kWord},
+      {"1/2/3", Notation::kWord},
+      {"2 (control)", Notation::kWord},
+      {"0 - 4 years", Notation::kMeasure},
+      {"1.5+/-0.2 mm", Notation::kMeasure},
+      {"5 [1, 9]", Notation::kMeasure},
+      {"7\xC2\xA0km", Notation::kMeasure},
+      {"vrai", Notation::kTruth},
       {"7up", Notation::kWord},
       {"p12", Notation::kWord},
       {"EUR", Notation::kWord},

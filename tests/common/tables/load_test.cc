@@ -405,7 +405,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Load, AnotherSeparatorIsProposedByItsFlag) {
   const Scratch scratch;
   const auto matrix =
-      LoadMatrix(scratch.Write("a.csv", "a/b\n1/2\n3/4\n"), kUsersAreRows);
+      LoadMatrix(scratch.Write("a.csv", "a~b\n1~2\n3~4\n"), kUsersAreRows);
   EXPECT_THAT(std::string(matrix.status().message()),
               testing::HasSubstr("separator (--delimiter)"));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/tables/names/header_words.h"
 #include "gmock/gmock.h"
 #include "tests/common/tables/scratch.h"
 
@@ -348,7 +349,9 @@ TEST(NameList, UsualHeadersAreRecognised) {
   }
   for (const char* header :
        {"ISBN", "asin", "business_id", "book_id", "track_id", "movieId",
-        "bookid", "MOVIE_NAME", "product", "sku", "Item"}) {
+        "bookid", "MOVIE_NAME", "product", "sku", "Item", "Artikel", "Produkt",
+        "film", "movie_title", "Artikel-Nr", "Product Code", "livre",
+        "Titel"}) {
     EXPECT_EQ(
         LoadNameList(scratch.Write("l", std::string(header) + "\n1\nx2\n"),
                      {.what = "item"})
@@ -362,6 +365,28 @@ TEST(NameList, UsualHeadersAreRecognised) {
                   .value(),
               (Names{name, "days"}));
   }
+}
+
+TEST(NameList, AWordWithoutDigitsAboveIdsOfItemsIsAHeader) {
+  const Scratch scratch;
+  const auto read = [&](const char* text, const char* what) {
+    return LoadNameList(scratch.Write("l", text), {.what = what}).value();
+  };
+  EXPECT_EQ(read("Ware\nW-7\nW-11\n", "item"), (Names{"W-7", "W-11"}));
+  // Features may be called so, and so may titles.
+  EXPECT_EQ(read("age\nv1\nv2\n", "feature"), (Names{"age", "v1", "v2"}));
+  EXPECT_EQ(read("Heat\nAlien 3\nCasino\n", "item"),
+            (Names{"Heat", "Alien 3", "Casino"}));
+}
+
+TEST(HeaderWords, ACodeForAMissingValueOrATruthIsNoWord) {
+  for (const char* word :
+       {"rating", "_x", "R\xC3\xA9sum\xC3\xA9", "p12", "no", "Nr"})
+    EXPECT_TRUE(IsWord(word)) << word;
+  for (const char* text :
+       {"", "NA", "n/a", "nan", "Inf", "None", "unknown", "<LOD", "TRUE",
+        "falsch", "3,5", "EUR 3", "7up", "2024-01-05", "#N/A", "1.#QNAN"})
+    EXPECT_FALSE(IsWord(text)) << text;
 }
 
 TEST(NameList, NamesHaveTheLengthThatIsAskedFor) {

@@ -198,6 +198,10 @@ TEST(LoadTable, FindsKnownFeaturesAmongOtherColumns) {
        {"a", "b"},
        {"w"},
        {"x (X)"}},
+      // Names of people that are numbers.
+      {"feature,0,1\nx,1,4\ny,2,5.5\nz,3,0\n", kColumns, {"0", "1"}},
+      {",0,1\nx,1,4\ny,2,5.5\nz,3,0\n", kColumns, {"0", "1"}},
+      {"x,1,4\ny,2,5.5\nz,3,0\n", kColumns, {}},
       // The column of labels that has the names.
       {"n,id,a,b\nu,z,3,0\nv,x,1,4\nw,y,2,5.5\n", kColumns, {"a", "b"}},
   };
@@ -219,6 +223,24 @@ TEST(LoadTable, FindsKnownFeaturesAmongOtherColumns) {
   ASSERT_TRUE(counted.ok()) << counted.status();
   EXPECT_EQ(counted->numbers, kNumbers);
   EXPECT_THAT(counted->ids, ElementsAre("7", "9"));
+}
+
+TEST(LoadTable, NamesOfFeaturesMayBeMeasures) {
+  const Scratch scratch;
+  const auto table = LoadTable(
+      scratch.Write("p.csv", "24/7,1,4\n0-9,2,5.5\n5k,3,0\n"), kColumns,
+      {.feature_names = {"0-9", "24/7", "5k"}, .features = 3});
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->numbers, (std::vector<double>{2, 1, 3, 5.5, 4, 0}));
+}
+
+TEST(LoadTable, PointsAreDecimalMarksWhereNoFlagSaysSo) {
+  const Scratch scratch;
+  const auto table =
+      LoadTable(scratch.Write("p.csv", "x;y;z\n1.500;2;7.25\n4.250;5;48.600\n"),
+                kRows, {.feature_names = kXyz, .features = 3});
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->numbers, (std::vector<double>{1.5, 2, 7.25, 4.25, 5, 48.6}));
 }
 
 TEST(LoadTable, NeverTakesPositionsWhereBothSidesHaveNames) {
@@ -266,6 +288,16 @@ TEST(LoadTable, AdvisesNoFlagOfAnImport) {
        "the first line is 0 to 2"},
       {"p.csv", "a,1,2\nb,4,5\n", "input-ambiguous", "'a' is not a number"},
       {"p.csv", "x,y\n1,two\n", "input-not-a-number", "such as 'two'"},
+      {"p.csv", "1,f,2\n3,m,4\n", "input-ambiguous", "'f' is not a number"},
+      {"p.csv", "a,sex,b\n1,f,2\n3,m,4\n", "features-mismatch",
+       "none of its names"},
+      {"p.csv", "x,y\n1,f\n3,m\n", "input-not-a-number",
+       "column 2 'y' has words, such as 'f', and no numbers; remove the "
+       "column"},
+      {"p.csv", "x,y\n1,2024-01-05\n", "input-not-a-number",
+       "has dates, such as '2024-01-05', and a date is no count; remove"},
+      {"p.csv", "x,y\n3 kg,2\n", "input-not-a-number",
+       "two numbers; write one number alone."},
       {"p.csv", "x,y\n1,-2\n", "input-negative", "column 2: the entry -2"},
       {"p.csv", "x,y\n1,2\n3\n", "input-ragged", "line 3"},
       {"p.csv", "", "input-empty", "the file is empty"},

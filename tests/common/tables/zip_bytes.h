@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dpnmf {
@@ -23,11 +24,13 @@ inline std::string LittleEndian(std::uint64_t number, int bytes) {
   return text;
 }
 
-inline std::string RawDeflate(const std::string& content) {
+// Deflates with the bits of zlib: negative of a window for a raw stream, 16
+// more for gzip.
+inline std::string Deflated(std::string_view content, int bits) {
   z_stream stream = {};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (deflateInit2(&stream, 6, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     std::abort();
-  std::string in = content, out(deflateBound(&stream, content.size()), '\0');
+  std::string in(content), out(deflateBound(&stream, content.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(in.data());
   stream.avail_in = static_cast<uInt>(in.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -37,6 +40,9 @@ inline std::string RawDeflate(const std::string& content) {
   deflateEnd(&stream);
   return out;
 }
+inline std::string Gzip(std::string_view content) {
+  return Deflated(content, 15 + 16);
+}
 
 // With sizes of 64 bits in extra fields if `wide`.
 inline std::string ZipOf(const std::vector<ZippedFile>& files,
@@ -44,7 +50,7 @@ inline std::string ZipOf(const std::vector<ZippedFile>& files,
   std::string archive, directory;
   for (const ZippedFile& file : files) {
     const std::string stored =
-        file.deflate ? RawDeflate(file.content) : file.content;
+        file.deflate ? Deflated(file.content, -15) : file.content;
     const auto crc =
         crc32(0, reinterpret_cast<const Bytef*>(file.content.data()),
               static_cast<uInt>(file.content.size()));

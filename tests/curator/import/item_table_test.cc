@@ -78,6 +78,17 @@ TEST(ItemTable, ACategoryIsAColumnOfZeroAndOne) {
                           2, 3, 4, /**/ 1, 0, 0, 1, /**/ 0, 0, 1, 0));
 }
 
+TEST(ItemTable, BoundsAndNumbersInBracketsAreCategories) {
+  for (const char* category : {"<18", ">65", "~3", "(30)"}) {
+    const auto table =
+        Loaded("a\nb\n",
+               absl::StrCat("item,name,age\na,A,adult\nb,B,", category, "\n"));
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_THAT(table->feature_names,
+                testing::Contains(absl::StrCat("age=", category)));
+  }
+}
+
 TEST(ItemTable, ANumberInAnotherNotationIsNoCategory) {
   for (const char* number : {"\"3,5\"", "\"1,234\"", "12%", "$12", "-1'234.5",
                              "1 234", "\xE2\x82\xAC 9",

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/tables/sum_rows.h"
 #include "curator/data/description.h"
 #include "curator/import/dataset_people.h"
 #include "gmock/gmock.h"

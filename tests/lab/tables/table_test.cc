@@ -111,6 +111,29 @@ TEST(SetFields, TakesNumbersAndNamesOfTheHeader) {
   EXPECT_EQ(options.class_column, 2);
   EXPECT_EQ(options.id_column, std::nullopt);
   EXPECT_EQ(options.header, true);
+  // Below comments, in one, and in a line longer than what is peeked at.
+  std::string names = "a", numbers = "1";
+  for (int i = 0; i < 20'000; ++i) {
+    absl::StrAppend(&names, ",b", i);
+    numbers += ",2";
+  }
+  names += ",kind";
+  numbers += ",x";
+  for (const std::string& text :
+       {std::string("# by hand\n#2024\na,kind\n1,x\n"),
+        std::string("# a,kind\n1,x\n2,y\n"),
+        std::string("a,kind\n1,grade 1\n2,grade 2\n"),
+        absl::StrCat(names, "\n", numbers, "\n")}) {
+    TableOptions given;
+    const std::string place = scratch.Write("h.csv", text);
+    const absl::Status status = SetFields(place, {"kind", ""}, &given);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(given.class_column, text.starts_with("a,b0") ? 20'002 : 2);
+    given.one_class_is_refused = false;
+    const auto table = ReadTable(place, given);
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_EQ(table->values(0, 0), 1);
+  }
   const auto refused = [&](const FieldFlags& fields, TableOptions given) {
     return std::string(SetFields(path, fields, &given).message());
   };
@@ -146,6 +169,51 @@ TEST(Table, UsersInColumnsMayHaveNamesOfBothKinds) {
   EXPECT_THAT(table->columns, ElementsAre("age", "size"));
   EXPECT_THAT(table->ids, ElementsAre("ann", "bob", "cy"));
   EXPECT_THAT(table->classes, ElementsAre("x", "y", "x"));
+}
+
+// The forms of an import: another separator, decimal commas, UTF-16 and lines
+// that end with CR, comments, line breaks in quotes, Matrix Market.
+TEST(Table, IsReadInTheFormsOfAnImport) {
+  const std::pair<const char*, std::string> files[] = {
+      {"table.csv", "who;a;kind;b\nann;1,5;x;2\nbob;0;y;3\n"},
+      {"table.csv", "who|a|kind|b\nann|1.5|x|2\nbob|0|y|3\n"},
+      {"table.csv", "sep=;\nwho;a;kind;b\nann;1.5;x;2\nbob;0;y;3\n"},
+      {"table.csv", "who,a,kind,b\rann,1.5,x,2\rbob,0,y,3\r"},
+      {"table.csv", "# made by hand\nwho,a,kind,b\nann,1.5,x,2\nbob,0,y,3\n"},
+      {"table.tsv", "who\ta\tkind\tb\nann\t1.5\tx\t2\nbob\t0\ty\t3\n"}};
+  for (const auto& [name, content] : files) {
+    const auto table = Read(content, With(3, 1), name);
+    ASSERT_TRUE(table.ok()) << content << table.status();
+    EXPECT_EQ(RowsOf(*table), (Rows{{1.5, 2}, {0, 3}})) << content;
+    EXPECT_THAT(table->columns, ElementsAre("a", "b"));
+    EXPECT_THAT(table->ids, ElementsAre("ann", "bob"));
+    EXPECT_THAT(table->classes, ElementsAre("x", "y"));
+  }
+  const auto broken = Read("a,kind\n1,\"x\n1\"\n2,y\n", With(2));
+  ASSERT_TRUE(broken.ok()) << broken.status();
+  EXPECT_THAT(broken->classes, ElementsAre("x\n1", "y"));
+  const auto sparse = Read(
+      "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 7\n2 1 8\n"
+      "2 3 -1.5\n",
+      With(1), "t.mtx");
+  ASSERT_TRUE(sparse.ok()) << sparse.status();
+  EXPECT_EQ(RowsOf(*sparse), (Rows{{0, 0}, {0, -1.5}}));
+  EXPECT_THAT(sparse->classes, ElementsAre("7", "8"));
+  const absl::Status outside =
+      Read("%%MatrixMarket matrix array real general\n1 2\n1\n2\n", With(3),
+           "t.mtx")
+          .status();
+  EXPECT_EQ(ReasonCode(outside), "class-column-out-of-range");
+  EXPECT_THAT(std::string(outside.message()), HasSubstr("not in 1 to 2"));
+}
+
+TEST(Table, LinesOfColumnsMayBeginWithANameWithoutAHeader) {
+  const auto table = Read("kind,x,y\nage,1,2\nsize,4,5\n",
+                          UsersInColumns(With(/*class_column=*/1)));
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(RowsOf(*table), (Rows{{1, 4}, {2, 5}}));
+  EXPECT_THAT(table->columns, ElementsAre("age", "size"));
+  EXPECT_THAT(table->classes, ElementsAre("x", "y"));
 }
 
 TEST(Table, UsersInColumnsIsTheTranspose) {
@@ -221,7 +289,7 @@ TEST(Table, IsRefusedWithASentence) {
   whole.refuse_negative = true;
   const std::vector<Refused> cases = {
       {"", {}, "input-empty", "file is empty"},
-      {"a,b\n", {}, "input-empty", "no numbers"},
+      {"a,b\n", {}, "input-empty", "no row of numbers"},
       {"1,2\n3\n", {}, "input-ragged", "line 2, column 2"},
       {"1,2\n\n3,4\n", {}, "input-ragged", "line 2"},
       {"1,2\n3,?\n", {}, "input-not-a-number", "line 2, column 2: '?'"},
@@ -231,20 +299,31 @@ TEST(Table, IsRefusedWithASentence) {
       {"1,-1e300\n", {}, "input-not-finite", "3.4e38"},
       {"1,-2\n", whole, "input-negative", "column 2: the entry -2"},
       {"1,b\n3,4\n", {}, "input-ambiguous", "--header"},
-      {"1,5;2\n", {}, "input-not-a-number", "semicolons separate"},
-      {"1|2\n", With(2), "class-column-out-of-range", "separated by"},
+      {"1,500;2\n", {}, "input-ambiguous", "could be a decimal mark"},
+      {"who,a\nann,1\n",
+       {},
+       "input-not-a-number",
+       "such as 'ann', and no numbers; remove the column, or declare it with "
+       "--class-column or --id-column"},
+      {"a,b\nkg,cm\n1,2\n",
+       {},
+       "input-not-a-number",
+       "or this line if it has units or more names of columns."},
+      {"kind,a\nx,3 kg\n", With(1), "input-not-a-number", "has a unit"},
       {std::string("PK\3\4\0\0", 6), {}, "input-unreadable", "as CSV"},
       {"1,\"2\n", {}, "input-malformed", "quote"},
-      {"1,2\n", With(3), "class-column-out-of-range", "1 to 2"},
-      {"1,2\n", With(0), "class-column-out-of-range", "1 to 2"},
-      {"1,2\n", With({}, 3), "id-column-out-of-range", "1 to 2"},
+      {"1,2\n", With(3), "class-column-out-of-range",
+       "the line has 2 fields, and --class-column declares 3"},
+      {"1,2\n", With(0), "class-column-out-of-range", "declares 0"},
+      {"1,2\n", With({}, 3), "id-column-out-of-range",
+       "--id-column declares 3; correct --id-column"},
       {"1,2\n", With(2, 2), "id-column-out-of-range", "two different"},
-      {"1,2\n", With(2, 1), "input-not-a-number", "no numbers"},
+      {"1,2\n", With(2, 1), "input-malformed", "no field besides"},
       {"1,a\n2,a\n", With(2), "classes-one", "class 'a'"},
       {"1,a\n2,\n", With(2), "input-malformed", "empty"},
       {"1,a\n2,a\n", With({}, 2), "table-ids-repeated", "id 'a'"},
       {"1,2\n3,4\n", UsersInColumns(With(3)), "class-column-out-of-range",
-       "1 to 2"},
+       "the file has 2 lines, and --class-column declares 3"},
       {"1,2\nx,y,z\n", UsersInColumns(With(2)), "input-ragged", "3 people"},
       {"1,2\nx,\n", UsersInColumns(With(2)), "input-malformed", "empty"},
   };

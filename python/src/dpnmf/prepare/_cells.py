@@ -32,6 +32,8 @@ from dpnmf.prepare._output import Path, Prepared, finish
 # An id of Ensembl or RefSeq with its version, which changes with each release of
 # the annotation. Names such as RP11-34P13.7 have no version: 34P13.8 is another gene.
 _VERSIONED = re.compile(r"((?:ENS[A-Z]*|[NX][MR]_)\d+)\.\d+")
+# A name as scanpy's var_names_make_unique writes that of a gene for the second time.
+_AGAIN = re.compile(r"(.+)-\d+")
 _INDEX = "_index"  # the index of `var`; anndata allows no column of this name
 _EXPRESSION = "Gene Expression"  # type of a feature of 10x
 
@@ -263,6 +265,9 @@ def _finish(
         if (twice := repeated(held)) is not None:
             raise _twice(twice, held, names)
         wanted = declared("list of genes", held)
+        if renamed := _renamed(held, set()):
+            print(f"{counted(len(renamed), 'name looks', 'names look')} like a gene that is there again: "
+                  f"{examples(list(renamed))}; each counts as a gene of its own.")
     else:
         wanted = declared("list of genes", genes)
         counts = _arranged(counts, wanted, held, names)
@@ -275,6 +280,14 @@ def _twice(gene: str, held: list[str], names: dict[str, list[str]]) -> InputErro
     unique = [name for name, column in names.items() if column != held and repeated(column) is None]
     advice = f", or use other names with gene_column= (there are: {', '.join(unique)})" if unique else ""
     return InputError("features-mismatch", f"The gene '{gene}' is there twice; make the names unique{advice}.")
+
+
+def _renamed(held: list[str], wanted: set[str]) -> dict[str, str]:
+    """Names that a program gave to a gene that is there again (MATR3-1 beside MATR3), and the gene. Names that are
+    wanted themselves are genes."""
+    known = set(held)
+    found = ((name, again[1]) for name in held if name not in wanted and (again := _AGAIN.fullmatch(name)))
+    return {name: gene for name, gene in found if gene in known and f"{gene}-1" in known}
 
 
 def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, list[str]]) -> Any:
@@ -291,6 +304,13 @@ def _arranged(counts: Any, wanted: list[str], held: list[str], names: dict[str, 
     for name, places in zip(wanted, found):
         if len(places) > 1:
             raise _twice(name, held, names)
+    for name, gene in _renamed(held, set(wanted)).items():
+        if gene in wanted:
+            raise InputError(
+                "features-mismatch",
+                f"The file has {name} beside {gene}, as scanpy calls a gene that is there again, and its counts would "
+                "be lost; use other names with gene_column=, or list both if they are two genes.",
+            )
     pairs = [(places[0], column) for column, places in enumerate(found) if places]
     if len({place for place, _ in pairs}) < len(pairs):
         raise InputError("features-mismatch", "Two ids in the list of genes differ only in their version.")
