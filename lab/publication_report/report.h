@@ -26,7 +26,7 @@ inline constexpr std::string_view kPublicationWarning =
 
 // One table that may be published.
 struct PublicationRow {
-  std::string method;              // "svd", "aux-nmf", a file's name
+  std::string method;  // "svd", "aux-nmf", a file's name
   // "original", "distorted", "completed", "synthetic", "foreign", or "private":
   // a completion by a private model, of which no table is published.
   std::string kind = "distorted";

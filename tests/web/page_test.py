@@ -154,6 +154,7 @@ def test_data_sets_show_their_budgets():
 
 
 def test_a_budget_that_does_not_come_is_asked_again_alone():
+    go('#/runs')
     away = {'error': {'code': 'curator-unreachable', 'kind': 'UNAVAILABLE', 'message': 'the curator is away'}}
     with exchanged('/api/budget?dataset=digits', 503, away):
         go('#/data')

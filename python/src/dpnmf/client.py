@@ -281,7 +281,7 @@ class Client:
         if forecast.noise > 0 and 2 * forecast.reliable_parts < asked.rank and not message.specification.hopeless:
             raise StateError(
                 "run-unreliable",
-                f"{plan.forecast} Nothing was started; to pay for this run nevertheless, give even_if_unreliable=True.",
+                f"{forecast.sentence} Nothing was started; to pay for this run nevertheless, give even_if_unreliable=True.",
             )
 
     def runs(self) -> Runs:

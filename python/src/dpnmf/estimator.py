@@ -158,9 +158,10 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if prior is None and self.release is not None:
             prior = self.prior  # else the run keeps its own
-        name = "rank" if self.n_components is None else "n_components"
+        name = "rank" if self.n_components is None else "n_components"  # as it was given
+        named: dict[str, Any] = {name: self._rank() if rank is None else rank}
         model = PrivateNMF(
-            server=self.server, dataset=self.dataset, **{name: self._rank() if rank is None else rank},
+            server=self.server, dataset=self.dataset, **named,
             seed=self.seed if seed is None else seed, init=init, release=self.release or self.run_id_,
             prior=prior, client=self.client, progress=self.progress,
         )  # fmt: skip
