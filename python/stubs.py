@@ -16,7 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent / "proto"
 OUT = HERE / "src"
-# What an analyst's client speaks; the curator's other messages are not its own.
+# The messages of an analyst's client; the curator's other messages are not its own.
 NAMES = ("analyst", "curator", "federation", "matrix", "privacy", "receipt", "time")
 PACKAGE = '"""Messages and stubs, made by protoc from proto/dpnmf/v1."""\n'
 

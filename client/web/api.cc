@@ -165,7 +165,7 @@ absl::StatusOr<PreparedRun> PreparedOf(const AnalystClient& client,
   flags.knobs[KnobOf(&RunParameters::outliers).name] =
       std::string(fields->Flag("outliers") ? "on" : "off");
   flags.seed = fields->Whole("seed").value_or(0);
-  flags.even_if_unreliable = fields->Flag("hopeless");
+  flags.even_if_unreliable = fields->Flag("even_if_unreliable");
   const std::string request_id = fields->Text("request_id");
   const std::string prior = fields->Text("prior");
   DPNMF_RETURN_IF_ERROR(fields->status());
@@ -205,6 +205,7 @@ json FactsOfMechanisms() {
                      {"summary", std::string(mechanism->summary)},
                      {"can_be_trained", CanBeTrained(*mechanism)},
                      {"gives_parts", GivesParts(*mechanism)},
+                     {"fits_moments", mechanism->fits_moments},
                      {"for_ratings", mechanism->for_ratings},
                      {"for_classes", mechanism->for_classes}});
   return facts;
@@ -358,8 +359,9 @@ absl::StatusOr<HttpReply> Api::Start(const std::string& body) const {
   return Json(ToJsonLine(started));
 }
 
-absl::StatusOr<HttpReply> Api::Model(const std::string& run_id) const {
-  DPNMF_ASSIGN_OR_RETURN(const cli::Model model, client_.GetModel(run_id));
+// W of the run, if a page can hold it.
+absl::StatusOr<cli::Model> Api::ModelOf(const std::string& run_id) const {
+  DPNMF_ASSIGN_OR_RETURN(cli::Model model, client_.GetModel(run_id));
   DPNMF_RETURN_IF_ERROR(CheckIsDictionary(model));
   if (model.w.size() > kMostEntries) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "model-too-large",
@@ -368,6 +370,11 @@ absl::StatusOr<HttpReply> Api::Model(const std::string& run_id) const {
                                 "`dpnmf model ",
                                 ShortRunId(run_id), " --output W.npy`."));
   }
+  return model;
+}
+
+absl::StatusOr<HttpReply> Api::Model(const std::string& run_id) const {
+  DPNMF_ASSIGN_OR_RETURN(const cli::Model model, ModelOf(run_id));
   return HttpReply{.content_type = "application/octet-stream",
                    .body = Packed({{"rows", model.w.rows()},
                                    {"columns", model.w.cols()},
@@ -376,14 +383,16 @@ absl::StatusOr<HttpReply> Api::Model(const std::string& run_id) const {
                                   model.w)};
 }
 
-// The file that `dpnmf model --output W.csv` writes.
+// The file that `dpnmf model --output W.csv` writes, and the round of its W.
 absl::StatusOr<HttpReply> Api::ModelCsv(const std::string& run_id) const {
-  DPNMF_ASSIGN_OR_RETURN(const cli::Model model, client_.GetModel(run_id));
-  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(model));
+  DPNMF_ASSIGN_OR_RETURN(const cli::Model model, ModelOf(run_id));
   NamesOfTable names;
   if (!model.names.empty())
     names = {.columns = NamesOfParts(model.w.cols()), .rows = model.names};
-  return HttpReply{.content_type = "text/csv", .body = CsvText(model.w, names)};
+  return HttpReply{
+      .content_type = "text/csv",
+      .body = CsvText(model.w, names),
+      .headers = {{"X-Dpnmf-Round", absl::StrCat(model.header.rounds_done())}}};
 }
 
 absl::StatusOr<HttpReply> Api::Compare(const std::string& first,

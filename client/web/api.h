@@ -46,6 +46,7 @@ class Api {
   absl::StatusOr<HttpReply> Forecast(const std::string& body) const;
   absl::StatusOr<HttpReply> Start(const std::string& body) const;
   absl::StatusOr<HttpReply> Model(const std::string& run_id) const;
+  absl::StatusOr<cli::Model> ModelOf(const std::string& run_id) const;
   absl::StatusOr<HttpReply> ModelCsv(const std::string& run_id) const;
   absl::StatusOr<HttpReply> Compare(const std::string& first,
                                     const std::string& second) const;

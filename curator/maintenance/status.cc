@@ -5,8 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/access/allow_list.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
@@ -24,7 +28,8 @@ using nlohmann::json;
 
 constexpr std::size_t kLastRows = 200;
 constexpr std::size_t kLastEntries = 200;
-constexpr std::int64_t kTailBytes = 256 * 1024;
+constexpr std::int64_t kBlockBytes = 256 * 1024;
+constexpr std::int64_t kTailBytes = 16 * kBlockBytes;
 
 json CostOf(MuSquared cost) { return {{"value", cost.ToDouble()}}; }
 
@@ -63,29 +68,45 @@ absl::StatusOr<json> BudgetOf(const Budget& budget,
 }
 
 // The last calls and the last other entries, the latest first: events are not
-// lost among calls that only ask. What is no entry is passed over: the first
-// line of the tail may be a part of one.
+// lost among calls that only ask. The log is read from its end, in blocks, as
+// far as both need and kTailBytes allow. Lines that are no entry are passed
+// over.
 json TailOf(const std::string& path) {
   json entries = json::array();
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return entries;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::int64_t size = file.tellg();
-  if (size > kTailBytes) {
-    file.seekg(size - kTailBytes);
-  } else {
-    file.seekg(0);
-  }
-  std::vector<json> all;
-  for (std::string line; std::getline(file, line);) {
-    json entry = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (entry.is_object() && entry.contains("event"))
-      all.push_back(std::move(entry));
-  }
   std::size_t calls = 0, others = 0;
-  for (std::size_t i = all.size(); i-- > 0;)
-    if (++(all[i]["event"] == "call" ? calls : others) <= kLastEntries)
-      entries.push_back(std::move(all[i]));
+  const auto add = [&](absl::string_view line) {
+    // A quote within a text is escaped: this is the entry's own event.
+    if (calls >= kLastEntries && absl::StrContains(line, R"("event":"call")"))
+      return;
+    json entry = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!entry.is_object() || !entry.contains("event")) return;
+    if (++(entry["event"] == "call" ? calls : others) <= kLastEntries)
+      entries.push_back(std::move(entry));
+  };
+  std::string rest;  // of a line that begins in the block before
+  for (std::int64_t begin = size;
+       begin > 0 && size - begin < kTailBytes &&
+       (calls < kLastEntries || others < kLastEntries);) {
+    const std::int64_t end =
+        std::exchange(begin, std::max<std::int64_t>(0, begin - kBlockBytes));
+    std::string block(static_cast<std::size_t>(end - begin), '\0');
+    file.seekg(begin);
+    if (!file.read(block.data(), end - begin)) break;
+    block += rest;
+    const std::size_t whole = begin > 0 ? block.find('\n') + 1 : 0;
+    if (begin > 0 && whole == 0) {
+      rest = std::move(block);
+      continue;
+    }
+    const std::vector<absl::string_view> lines =
+        absl::StrSplit(absl::string_view(block).substr(whole), '\n');
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) add(*line);
+    rest = block.substr(0, whole);
+  }
   return entries;
 }
 

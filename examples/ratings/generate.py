@@ -47,7 +47,7 @@ def make_items(rng):
             "id": f"f{i + 1:03d}", "name": f"{names[i]} ({year})",
             "year": year, "genres": genres,
             "effect": rng.gauss(0, .4),
-            # Of no genre: mainstream or not, light or dark.
+            # Films of no genre: mainstream or not, light or dark.
             "hidden": (rng.gauss(0, 1), rng.gauss(0, 1)),
             "taste": [sum(TASTES[g][k] for g in genres) / math.sqrt(len(genres))
                       for k in range(3)]})

@@ -223,6 +223,7 @@ PublicationReport DrawReport(const SynthesiseFlags& flags,
   PublicationRow row{.method = std::string(kClassMomentsMechanism.name),
                      .kind = "synthetic",
                      .epsilon = release.epsilon,
+                     .delta = release.delta,
                      .accuracy_on_original = accuracy};
   if (accuracy.has_value()) {
     report.warning = absl::StrCat("Not private. ", kUncharged);
@@ -409,6 +410,7 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
         {.method = std::string(kClassMomentsMechanism.name),
          .kind = "synthetic",
          .epsilon = row.epsilon,
+         .delta = flags.measure.delta,
          .accuracy_on_original = row.accuracy.median,
          .attacks = row.attacks,
          .note = absl::StrFormat(

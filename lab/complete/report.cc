@@ -161,7 +161,7 @@ PublicationReport ReportOf(const std::string& data,
     all.push_back(JsonOf(result));
     PublicationRow row;
     row.method = result.method;
-    row.kind = result.epsilon.has_value() ? "synthetic" : "completed";
+    row.kind = result.epsilon.has_value() ? "private" : "completed";
     row.epsilon = result.epsilon;
     row.mae = figure(result.measures.mae);
     row.pi_all = figure(result.measures.pi_all);

@@ -64,6 +64,7 @@ Json JsonOf(const PublicationRow& row) {
   return {{"method", row.method},
           {"kind", row.kind},
           {"epsilon", OrNull(row.epsilon)},
+          {"delta", OrNull(row.delta)},
           {"vd", OrNull(row.vd)},
           {"rp", OrNull(row.rp)},
           {"rk", OrNull(row.rk)},

@@ -26,11 +26,13 @@ inline constexpr std::string_view kPublicationWarning =
 
 // One table that may be published.
 struct PublicationRow {
-  std::string method;              // "svd", "aux-nmf", a file's name
-  std::string kind = "distorted";  // "original", "distorted", "completed",
-                                   // "synthetic" or "foreign"
-  // Of a table made from a differentially private release alone.
-  std::optional<double> epsilon = std::nullopt;
+  std::string method;  // "svd", "aux-nmf", a file's name
+  // "original", "distorted", "completed", "synthetic", "foreign", or "private":
+  // a completion by a private model, of which no table is published.
+  std::string kind = "distorted";
+  std::optional<double> epsilon = std::nullopt;  // of the release or the model
+  // Set with epsilon: the guarantee of the release that alone made the table.
+  std::optional<double> delta = std::nullopt;
   // Distortion. Not set: not measured.
   std::optional<double> vd = std::nullopt, rp = std::nullopt, rk = std::nullopt,
                         cp = std::nullopt, ck = std::nullopt;

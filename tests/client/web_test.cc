@@ -164,7 +164,7 @@ TEST_F(WebApi, AForecastWithoutAConnectionIsRefusedAndNotEmpty) {
 TEST_F(WebApi, StartSendsTheFormAndItsRequestId) {
   nlohmann::json form = Form();
   form["request_id"] = "web-1";
-  form["hopeless"] = true;
+  form["even_if_unreliable"] = true;
   EXPECT_EQ(Post("/api/start", form).status, 200);
   const v1::RunSpecification& sent = server_.analyst.last_specification;
   EXPECT_EQ(sent.parameters().dataset(), "digits");
@@ -188,7 +188,7 @@ TEST_F(WebApi, AMalformedFormStartsNothing) {
            {"rank", -1},
            {"rank", 1.5},
            {"epsilon", "1"},
-           {"hopeless", "yes"},
+           {"even_if_unreliable", "yes"},
            {"mechanism", {1}},
            {"request_id", std::string(300, 'a')}}) {
     nlohmann::json form = Form();
@@ -215,8 +215,10 @@ TEST_F(WebApi, TheModelIsPackedByColumns) {
   ASSERT_EQ(reply.body.size(), 8 + length + sizeof entries);
   std::memcpy(entries, reply.body.data() + 8 + length, sizeof entries);
   EXPECT_THAT(entries, ::testing::ElementsAre(1, 3, 5, 2, 4, 6));
-  EXPECT_EQ(Get("/api/model.csv", {{"run", kRunId}}).body,
-            "feature,part_1,part_2\na,1,2\nb,3,4\nc,5,6\n");
+  const HttpReply csv = Get("/api/model.csv", {{"run", kRunId}});
+  EXPECT_EQ(csv.body, "feature,part_1,part_2\na,1,2\nb,3,4\nc,5,6\n");
+  EXPECT_EQ(csv.headers.at("X-Dpnmf-Round"),
+            std::to_string(header["rounds_done"].get<int>()));
 }
 
 TEST_F(WebApi, WhatTheAnalystDoesNotKnowIsUnimplemented) {

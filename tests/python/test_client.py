@@ -126,11 +126,18 @@ def test_the_same_request_is_the_same_run(client, servers, paid):
 
 def test_a_release_is_not_paid_for_twice_by_chance(client, servers, paid):
     before = servers.charges("group")
-    for options in ({"rank": 3}, {"rank": 2, "seed": 5}):
+    for options in ({"rank": 3}, {"rank": 2, "seed": 5}, {"rank": 2, "epsilon": 4}):
         with pytest.raises(StateError) as caught:
-            client.train("people", epsilon=8, **options)
+            client.train("people", **{"epsilon": 8, **options})
         assert caught.value.code == "release-paid" and paid.run_id[:12] in caught.value.sentence
     assert servers.charges("group") == before
+
+
+def test_a_run_that_gives_little_is_refused(client, servers):
+    before = servers.charges("group")
+    with pytest.raises(StateError, match="even_if_unreliable=True") as caught:
+        client.train("people", rank=8, epsilon=0.5, spend_again=True)
+    assert caught.value.code == "run-unreliable" and servers.charges("group") == before
 
 
 def test_a_request_id_pays_for_another_release_once(client, servers, paid):
@@ -157,7 +164,7 @@ def test_a_request_that_ended_uncharged_may_be_tried_again(client, servers):
 
 def test_fewer_parts_than_asked_for_is_a_warning(client):
     with pytest.warns(TooFewPartsWarning, match="you asked for 8"):
-        client.wait(client.train("people", rank=8, epsilon=0.5, hopeless=True), progress=False)
+        client.wait(client.train("people", rank=8, epsilon=0.5, even_if_unreliable=True, spend_again=True), progress=False)
 
 
 def test_a_run_can_be_shown_by_its_first_digits(client, paid):
@@ -278,7 +285,7 @@ def test_a_dictionary_has_no_items(client, paid):
 
 
 def test_a_run_can_be_forgotten_and_its_charge_stays(client, servers):
-    run = client.wait(client.train("people", rank=1, epsilon=0.6, hopeless=True), progress=False)
+    run = client.wait(client.train("people", rank=1, epsilon=0.6, even_if_unreliable=True, spend_again=True), progress=False)
     before = servers.charges("group")
     client.forget(run)
     assert code_of(NotFoundError, client.show, run.run_id) == "run-unknown"

@@ -23,7 +23,7 @@ from dpnmf import Client, InputError, NotFoundError, Prior, PrivateNMF, RunFaile
 
 
 def estimator(client, **params):
-    return PrivateNMF(dataset="people", rank=2, epsilon=12, client=client, progress=False, **params)
+    return PrivateNMF(dataset="people", rank=2, epsilon=12, spend_again=True, client=client, progress=False, **params)
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +139,9 @@ def test_columns_are_matched_by_their_names(model):
         ([*names[:7], "name 9"], "lacks 'name 7'"),
         ([*names, "age"], "has 'age'"),
         ([*names, "name 0"], "has a column twice"),
+        ([*names[:7], 7], "has columns with names and a column 7"),
     ):
-        with pytest.raises(InputError, match=f"X {wrong}; .*features-mismatch"):
+        with pytest.raises(InputError, match=f"X {wrong}[;,] .*features-mismatch"):
             model.transform(pandas.DataFrame(np.ones((3, len(columns))), columns=columns))
 
 
@@ -164,6 +165,14 @@ def test_the_rank_has_the_name_of_scikit_learn(client, model):
     assert PrivateNMF("people", rank=2, n_components=2, epsilon=12, client=client).plan().rank == 2
     with pytest.raises(InputError, match="`rank` is 2 and `n_components` is 3"):
         PrivateNMF("people", rank=2, n_components=3, epsilon=12, client=client).plan()
+    # The name that was used stays, and either takes the place of the other.
+    one = PrivateNMF(release=model.run_id_, n_components=2, client=client, progress=False).fit()
+    assert (one.refit(3).rank, one.refit(3).n_components, one.refit().n_components) == (None, 3, 2)
+    taken = PrivateNMF.from_run(model.run_id_, client)
+    search = sklearn.model_selection.GridSearchCV(one.refit().set_params(rank=2), {"n_components": [1, 2]}, cv=2)
+    assert search.fit(people()).best_estimator_.rank is None
+    assert (taken.rank, taken.set_params(n_components=3).rank, taken.n_components) == (2, None, 3)
+    assert PrivateNMF.from_run(model.run_id_, client, n_components=2).rank is None
 
 
 def test_features_without_names_have_the_numbers_of_the_program(model):
@@ -344,7 +353,7 @@ def test_a_prior_is_a_run_parts_or_a_moment(client, servers, model):
     for prior in (model.run_, f"run:{model.run_id_[:8]}", parts, [parts, model.run_], Prior.moment(np.eye(8))):
         assert model.refit(rank=2, prior=prior).components_.shape == (2, 8)
     assert servers.charges("group") == before
-    fresh = PrivateNMF(dataset="people", rank=2, epsilon=11, prior=parts, client=client, progress=False).fit()
+    fresh = PrivateNMF(dataset="people", rank=2, epsilon=11, prior=parts, spend_again=True, client=client, progress=False).fit()
     assert fresh.run_.message.specification.priors and servers.charges("group") == before + 1
     assert sklearn.base.clone(fresh).fit().run_id_ == fresh.run_id_
     assert servers.charges("group") == before + 1

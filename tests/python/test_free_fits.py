@@ -29,6 +29,7 @@ class Analyst(analyst_pb2_grpc.AnalystServiceServicer):
         message = pb.Run(run_id=run_id, state=state, parent=parent, rounds_done=1, started_by="dns:alice.client")
         parameters = message.specification.parameters
         parameters.dataset, parameters.rank, parameters.rounds, parameters.mechanism = "people", rank, 1, "moments"
+        message.plan.stages.add(release="moments")
         return message
 
     def ListDatasets(self, request, context):
@@ -173,13 +174,27 @@ def test_a_paid_release_is_found_whatever_the_rank(service):
     Planned.message.specification.CopyFrom(analyst.runs[PAID].specification)
     Planned.message.specification.parameters.rank = 5
     Planned.message.plan.stages.add(release="moments")
-    with pytest.raises(StateError, match="release-paid"):
-        client._refuse_paid(Planned, client.runs())
+    def refused(spend_again=False):
+        with pytest.raises(StateError) as caught:
+            client._refuse_needless(Planned, client.runs(), spend_again)
+        return caught.value.code
+
+    assert refused() == "release-paid"
     Planned.message.specification.parameters.epsilon = 3
-    client._refuse_paid(Planned, client.runs())
-    Planned.message.specification.parameters.epsilon = 0
+    assert refused() == "release-paid"
+    client._refuse_needless(Planned, client.runs(), True)
+    Planned.message.forecast.noise, Planned.message.forecast.reliable_parts = 1, 2
+    assert refused(spend_again=True) == "run-unreliable"
+    Planned.message.forecast.reliable_parts = 3
+    client._refuse_needless(Planned, client.runs(), True)
+    Planned.message.forecast.reliable_parts = 2
+    Planned.message.specification.hopeless = True
+    client._refuse_needless(Planned, client.runs(), True)
+    Planned.message.specification.parameters.dataset = "others"
+    client._refuse_needless(Planned, client.runs(), False)
+    Planned.message.specification.parameters.dataset = "people"
     Planned.message.plan.stages.add(release="statistics")  # these depend on W
-    client._refuse_paid(Planned, client.runs())
+    client._refuse_needless(Planned, client.runs(), False)
 
 
 def test_two_paid_releases_are_found_whatever_the_rank(service, monkeypatch):
@@ -197,7 +212,7 @@ def test_two_paid_releases_are_found_whatever_the_rank(service, monkeypatch):
     Planned.message.plan.stages.add(release="moments")
     Planned.message.plan.stages.add(release="aimed")
     with pytest.raises(StateError, match="release-paid"):
-        client._refuse_paid(Planned, client.runs())
+        client._refuse_needless(Planned, client.runs(), False)
 
 
 def test_parts_say_whether_they_are_noise(service):

@@ -10,7 +10,7 @@ from dpnmf.v1 import analyst_pb2
 
 @pytest.fixture(scope="module")
 def paid(client, servers):
-    run = client.wait(client.train("people", rank=2, epsilon=9, seed=5), progress=False)
+    run = client.wait(client.train("people", rank=2, epsilon=9, seed=5, spend_again=True), progress=False)
     before = servers.charges("group")
     yield run
     assert servers.charges("group") == before

@@ -1,4 +1,4 @@
-// What can be measured of the page that is shown: a list of faults. Contrast as
+// Measures of the page that is shown: a list of faults. Contrast as
 // WCAG 2.1 computes it.
 function audit() {
   const faults = [];

@@ -438,10 +438,12 @@ def long_name(start):
 
 
 def unbroken():
-    """Ids and dates stand on one line, and nothing is cut off."""
-    broken = js('''return [...document.querySelectorAll('main time, main code.nowrap, main .top-name, main td > div')].filter((one) =>
+    """Ids and dates stand on one line, and nothing is cut off, at both widths."""
+    for width in (400, 1280):
+        emulate(width, 'light')
+        broken = js('''return [...document.querySelectorAll('main time, main code.nowrap, main .top-name, main td > div')].filter((one) =>
         one.matches('time, code') ? one.getClientRects().length > 1 : one.scrollWidth > one.clientWidth + 1).map((one) => one.outerHTML.slice(0, 200))''')
-    check(not broken, f'broken or cut off: {broken[:3]}')
+        check(not broken, f'broken or cut off at {width}: {broken[:3]}')
 
 
 def found_in_pages(what, rows, search, found):

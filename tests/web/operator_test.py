@@ -209,14 +209,19 @@ def test_many_rows_are_searched_filtered_and_in_pages():
         js("const s = document.querySelector('.view select'); s.value = '=call'; s.dispatchEvent(new Event('change'))")
         shown('ListDatasets', 'table')
         looked_at('many_entries')
-        # What is typed stays, and the focus with it, when something changes.
+        # The typed search stays, and the focus with it, when something changes.
         box = one('.view input[type=search]')
         box.send_keys('listdata')
         answer['ledger']['row_count'] = 5001
         answer['audit'].insert(0, {**answer['audit'][0], 'identity': 'dns:the-latest'})
         with exchanged('/api/status', 200, answer):
             until(lambda: 'dns:the-latest' in text_of('table'), 'the latest entry')
+            check(js("return document.querySelector('.view select').value") == '=call', 'the filter is lost')
             check(box.get_attribute('value') == 'listdata' and js('return document.activeElement.type') == 'search', 'the search is lost')
+        # So does what was chosen, when no row has it for a while.
+        with exchanged('/api/status', 200, {**answer, 'audit': [entry for entry in answer['audit'] if entry['event'] != 'call']}):
+            shown('Nothing fits the search')
+            check(js("return document.querySelector('.view select').value") == '=call', 'the filter has become another')
 
 
 def test_the_keyboard_reaches_every_view():

@@ -153,6 +153,19 @@ def test_data_sets_show_their_budgets():
     looked_at('data')
 
 
+def test_a_budget_that_does_not_come_is_asked_again_alone():
+    go('#/runs')
+    away = {'error': {'code': 'curator-unreachable', 'kind': 'UNAVAILABLE', 'message': 'the curator is away'}}
+    with exchanged('/api/budget?dataset=digits', 503, away):
+        go('#/data')
+        shown('the curator is away', '[aria-label="Population writers"]')
+        shown('Largest next run', '[aria-label="Population patients"]')
+        check(text_of('#banner') == '', 'the banner says of all what is true of one: ' + text_of('#banner'))
+        cards = one('[aria-label="Population patients"]')
+    shown('Largest next run', '[aria-label="Population writers"]')
+    check(cards.is_displayed(), 'the other populations were drawn again')
+
+
 def test_a_plan_follows_the_sliders():
     planned('digits', 10, 1)
     few = int(text_of('#reliable').split()[0])
@@ -365,6 +378,26 @@ def test_the_ledgers_agree_and_receipts_are_good():
     verified = subprocess.run([os.environ['DPNMF_WEB_PROGRAM'], 'receipts', 'verify', WORK + '/receipts.jsonl',
                                '--key', WORK + '/data/receipt.pub'], capture_output=True, text=True)
     check(verified.returncode == 0, 'the saved receipts do not verify: ' + verified.stderr)
+
+
+def test_a_late_answer_does_not_stand_for_another_data_set():
+    go('#/ledger?dataset=digits')
+    shown('Population writers')
+    js('''window.real = window.fetch;
+          window.fetch = async (url, options) => {
+            const reply = await window.real(url, options);
+            if (String(url).includes('dataset=biopsies') && String(url).startsWith('/api/budget'))
+              await new Promise((resolve) => { window.late = resolve; });
+            return reply;
+          };''')
+    choose = "const s = document.getElementById('ledger-dataset'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))"
+    js(choose, 'biopsies')
+    until(lambda: js('return Boolean(window.late)'), 'the slow answer')
+    js(choose, 'digits')
+    shown('Population writers')
+    js('window.late(); window.fetch = window.real')
+    js('return new Promise((resolve) => setTimeout(resolve, 300))')
+    check('Population writers' in text_of() and 'Population patients' not in text_of(), 'the late answer is shown')
 
 
 def test_every_mechanism_is_shown():
@@ -584,6 +617,12 @@ def test_many_runs_are_searched_filtered_and_in_pages():
     with exchanged('/api/runs', 200, {'runs': many}):
         go('#/runs')
         found_in_pages('runs', 200, 'set07 COMPLETED', 4)
+        box = one('.view input[type=search]')
+        box.clear()
+        box.send_keys(many[77]['run_id'])
+        until(lambda: '1 run, of 200 in all' in text_of(), 'the run of a whole id')
+        box.clear()
+        box.send_keys(Keys.SPACE)
         unbroken()
         js("const s = document.querySelector('.view select'); s.value = '=failed'; s.dispatchEvent(new Event('change'))")
         shown('20 runs, of 200 in all')
@@ -626,6 +665,20 @@ def test_thousands_of_features_have_reliable_parts_and_are_searched():
     looked_at('wide_parts')
     one('[value=features]').send_keys(Keys.SPACE)
     found_in_pages('features', 5000, 'gene4711', 1)
+    # The reliability that comes while somebody types leaves the search alone.
+    go('#/runs')
+    parts = [{'explained': .5, 'reliability': .9, 'noise': False}] * 2
+    js('''window.real = window.fetch;
+          window.fetch = (url, options) => !String(url).startsWith('/api/parts') ? window.real(url, options)
+            : new Promise((resolve) => { window.tell = () => resolve(new Response(arguments[0])); });''',
+       'data: ' + json.dumps({'reply': {'parts': {'parts': parts}}}) + '\n\n')
+    go('#/run/' + json.loads(listed)['runs'][0]['run_id'])
+    until(lambda: len(seen('.part')) == 2, 'the parts')
+    one('[value=features]').send_keys(Keys.SPACE)
+    one('#parts input[type=search]').send_keys('gene')
+    js('window.tell(); window.fetch = window.real')
+    shown('below 0.80', '#reliance')
+    check(js('return document.activeElement.type') == 'search', 'the search has lost the focus')
     unbroken()
     looked_at('wide_features')
 

@@ -166,10 +166,20 @@ def test_every_distortion_is_drawn():
 def test_every_completion_is_drawn():
     for name in ('fit', 'svd', 'weights', 'experiment'):
         opened(name, 0)
+    opened('fit', 0)  # no release, so no guarantee; with its Pi
+    private = js('''const rows = [...document.querySelectorAll('table')].filter((one) => one.innerText.includes('guarantee'))
+        .flatMap((one) => [...one.rows].map((row) => [...row.cells].map((cell) => cell.textContent)));
+        return rows.filter((cells) => cells[0].includes('epsilon 4'));''')
+    check(private and private[0][1] == '–' and '–' not in private[0][3:5], f'the private completion is {private}')
+    check('judged by dpnmf-lab complete' in js('return document.body.innerText'), 'completions are called drawn')
 
 
 def test_tables_from_releases_are_drawn():
     opened('worth', 1)
+    check(js('return document.body.innerText').count(' at delta ') == 2, 'the guarantees have no delta')
+    write('given', 'synthesise', '--synthetic', table, '--test', table, '--class-column', '10')
+    opened('given', 0)
+    check('epsilon' not in js('return [...document.querySelectorAll("td")].map((one) => one.innerText).join()'), 'a guarantee that nobody stated')
     written('imported')
     write('paid', 'synthesise', *data, '--name', 'biopsies', '--epsilon', '4', program='dpnmf-curator')
     written('paid')

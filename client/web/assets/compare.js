@@ -35,12 +35,15 @@ export async function compareView({holder, heading, words, signal, facts}) {
   const [first, second] = [pick('first', one, 'First run'), pick('second', other, 'Second run')];
   const result = h('div', {id: 'comparison', 'aria-live': 'polite'});
 
+  let asked = 0;  // the last is shown, whichever comes last
   async function compare() {
+    const mine = ++asked;
     const [a, b] = [first.value, second.value];
     fill(result, h('p', {class: 'note loading'}, 'Matching …'));
     try {
       const [report, left, right] = await Promise.all([
         calls.get('/api/compare', {run: a, other: b}, signal), models.model(a, signal), models.model(b, signal)]);
+      if (mine !== asked) return;
       const width = imageWidth(left, facts.image_width);
       const down = [a, b].map((id) => runsDown(facts, usable.find((run) => run.run_id === id).specification.parameters.dataset));
       const alone = [['first', report.only_first], ['second', report.only_second]].filter(([, list]) => list.length > 0);
@@ -55,6 +58,7 @@ export async function compareView({holder, heading, words, signal, facts}) {
         alone.map(([which, list]) => h('p', {}, `Without a partner, of the ${which} run: part ${list.join(', ')}.`)),
         command(`dpnmf compare ${shortId(a)} ${shortId(b)}`)));
     } catch (error) {
+      if (mine !== asked) return;
       if (error.isUnreachable || error.kind === 'PAGE_ENDED') throw error;
       fill(result, problem(error));
     }

@@ -9,16 +9,29 @@ const kindOf = (dataset) => [
   dataset.is_public ? 'public' : null,
   dataset.classes ? `${dataset.classes.names.length} classes` : null].filter(Boolean).join(', ');
 
-function population(name, datasets, budget) {
+const FIRST_PAUSE = 1000;  // milliseconds
+// {node, first}: a population, and its budget's first answer. Without one it is asked for
+// again: the other populations have theirs.
+function population(name, datasets, ask, signal) {
   const guarantee = h('p', {class: 'soft'});
   const state = h('div', {class: 'stack'}, h('p', {class: 'note loading'}, 'Asking for its budget …'));
-  budget.then(({reply, reading}) => {
-    fill(guarantee, unbroken('Guarantee: ' + reading.guarantee));
-    fill(state, voidMark(reply.guarantee.void_since), gauge(reply.record, reading),
-      reply.agree ? null : h('p', {class: 'problem'}, h('span', {'aria-hidden': 'true'}, '⚠ '),
-        'The ledgers differ. ', h('a', {href: '#/ledger?dataset=' + datasets[0].name}, 'See how')));
-  }).catch((error) => fill(state, problem(error)));
-  return h('section', {class: 'card', 'aria-label': 'Population ' + name},
+  const show = async (pause) => {
+    try {
+      const {reply, reading} = await ask();
+      fill(guarantee, unbroken('Guarantee: ' + reading.guarantee));
+      fill(state, voidMark(reply.guarantee.void_since), gauge(reply.record, reading),
+        reply.agree ? null : h('p', {class: 'problem'}, h('span', {'aria-hidden': 'true'}, '⚠ '),
+          'The ledgers differ. ', h('a', {href: '#/ledger?dataset=' + datasets[0].name}, 'See how')));
+    } catch (error) {
+      if (signal.aborted) return;
+      if (pause === FIRST_PAUSE) fill(state, problem(error));
+      if (!error.isUnreachable) return;
+      const timer = setTimeout(() => state.isConnected && show(Math.min(10000, 2 * pause)), pause);
+      signal.addEventListener('abort', () => clearTimeout(timer), {once: true});
+    }
+  };
+  const first = show(FIRST_PAUSE);
+  const node = h('section', {class: 'card', 'aria-label': 'Population ' + name},
     h('div', {class: 'card-head'}, h('h2', {}, 'Population ', name), guarantee), state,
     table('Data sets of population ' + name, [
       {title: 'Data set', of: (one) => h('strong', {}, one.name)},
@@ -29,6 +42,7 @@ function population(name, datasets, budget) {
       {title: 'Next', of: (one) => h('a', {class: 'nowrap', href: '#/plan?dataset=' + one.name}, 'Plan a run',
         h('span', {class: 'unseen'}, ' on ' + one.name))},
     ], datasets));
+  return {node, first};
 }
 
 export async function dataView({holder, heading, signal, persist}) {
@@ -36,12 +50,20 @@ export async function dataView({holder, heading, signal, persist}) {
     const {datasets} = await calls.get('/api/datasets', {}, signal);
     const budgets = new Map();  // of the populations that were shown
     const budgetOf = (name, dataset) => {
-      if (!budgets.has(name)) budgets.set(name, calls.get('/api/budget', {dataset}, signal));
+      if (!budgets.has(name)) {
+        budgets.set(name, calls.get('/api/budget', {dataset}, signal));
+        budgets.get(name).catch(() => budgets.delete(name));
+      }
       return budgets.get(name);
     };
+    const firsts = [];
+    const draw = ([name, own]) => {
+      const {node, first} = population(name, own, () => budgetOf(name, own[0].name), signal);
+      firsts.push(first);
+      return node;
+    };
     const list = paged({what: 'data sets', order: 'by population and name', text: (one) => `${one.name} ${one.population} ${kindOf(one)}`,
-      draw: (rows) => h('div', {class: 'stack'}, [...groups(rows, (one) => one.population)]
-        .map(([name, own]) => population(name, own, budgetOf(name, own[0].name))))});
+      draw: (rows) => h('div', {class: 'stack'}, [...groups(rows, (one) => one.population)].map(draw))});
     fill(holder, heading('Data sets'),
       h('p', {class: 'lead'}, 'The guarantee is that of the cap. It covers everything that is ever released about a population’s people.'),
       datasets.length === 0
@@ -49,8 +71,6 @@ export async function dataView({holder, heading, signal, persist}) {
         : [list.node, h('p', {class: 'note'}, 'Widths are shares of the cap in mu², because costs add up in mu² and not in epsilon. Spent is what was charged so far.')]);
     const key = (one) => one.population + '\n' + one.name;
     list.show([...datasets].sort((one, other) => key(one) < key(other) ? -1 : 1));
-    await Promise.all(budgets.values()).catch((error) => {
-      if (error.isUnreachable) throw error;
-    });
+    await Promise.all(firsts);
   });
 }

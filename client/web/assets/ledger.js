@@ -66,11 +66,18 @@ export async function ledgerView({holder, heading, signal, query, persist}) {
   const set = h('select', {id: 'ledger-dataset'}, datasets.map((one) =>
     h('option', {value: one.name, selected: one.name === wanted}, one.name)));
   const result = h('div', {class: 'stack', 'aria-live': 'polite'});
-  const load = async () => {
-    const name = set.value;
+  let loads = 0;  // the last of them is shown, whichever comes last
+  const load = () => {
+    const mine = ++loads;
+    return persist(() => mine === loads ? fetchAndShow(set.value, mine) : 0).catch((error) => {
+      if (mine === loads) fill(result, problem(error));
+    });
+  };
+  const fetchAndShow = async (name, mine) => {
     fill(result, h('p', {class: 'note loading'}, 'Comparing the ledgers …'));
     const [budget, {receipts}] = await Promise.all([
       calls.get('/api/budget', {dataset: name}, signal), calls.get('/api/receipts', {dataset: name}, signal)]);
+    if (mine !== loads) return;
     const {reply, reading} = budget;
     fill(result,
       h('section', {class: 'card', 'aria-label': 'Ledgers'}, h('div', {class: 'card-head'}, h('h2', {}, 'Population ', reply.record.population),
@@ -78,7 +85,7 @@ export async function ledgerView({holder, heading, signal, query, persist}) {
       voidMark(reply.guarantee.void_since), gauge(reply.record, reading), agreement(reply)),
       h('section', {class: 'card', 'aria-label': 'Receipts'}, h('h2', {}, 'Receipts of ', name), receiptList(name, receipts)));
   };
-  set.addEventListener('change', () => persist(load).catch((error) => fill(result, problem(error))));
+  set.addEventListener('change', load);
   holder.append(h('div', {class: 'row narrow'}, field('Data set', set)), result);
-  await persist(load);
+  await load();
 }

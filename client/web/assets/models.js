@@ -18,14 +18,14 @@ export async function standardErrors(run, size, signal) {
   return errors;
 }
 
-// What is known of each part; null if the analyst's server does not say.
+// Facts of each part; null if the analyst's server does not say.
 export async function partFacts(run, signal) {
   let parts = null;
   for await (const {reply} of events('/api/parts', {run}, signal)) if (reply) parts = reply.parts.parts;
   return parts;
 }
 
-// Of a mechanism that this program does not know, W is asked for all the same.
+// W is asked for of mechanisms that this program does not know, too.
 export const givesParts = (facts, run) =>
   facts.mechanisms.find((one) => one.name === run.specification.parameters.mechanism)?.gives_parts ?? true;
 

@@ -1,7 +1,7 @@
 // A run as a form: its price and what can be expected of it move with the sliders.
 import * as calls from './calls.js';
 import {command, confirm, duration, empty, facts as factList, field, fill, h, percent, plural, problem, say,
-  short, table, unbroken, upward, voidMark, whole} from './dom.js';
+  short, shortId, stateName, table, unbroken, upward, voidMark, whole} from './dom.js';
 import {gauge, plot} from './draw.js';
 import {priorOption, runsAsPriors} from './models.js';
 
@@ -53,7 +53,7 @@ function cost({reply, reading}) {
 const commandOf = (form, verb) => `dpnmf ${verb} --dataset ${form.dataset}` + (form.rank ? ` --rank ${form.rank}` : '') +
   ` --epsilon ${form.epsilon}` + (form.mechanism !== 'auto' ? ` --mechanism ${form.mechanism}` : '') +
   (form.rounds ? ` --rounds ${form.rounds}` : '') + (form.outliers ? ' --outliers on' : '') +
-  (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.hopeless ? ' --even-if-unreliable' : '');
+  (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.even_if_unreliable ? ' --even-if-unreliable' : '');
 
 export async function planView({holder, heading, signal, query, facts, persist}) {
   const {datasets} = await calls.get('/api/datasets', {}, signal);
@@ -77,7 +77,7 @@ export async function planView({holder, heading, signal, query, facts, persist})
   const seed = h('input', {id: 'seed', type: 'number', min: 0, value: '0', inputmode: 'numeric'});
   const prior = h('select', {id: 'prior'});
   const outliers = h('input', {id: 'outliers', type: 'checkbox'});
-  const hopeless = h('input', {id: 'hopeless', type: 'checkbox'});
+  const unreliable = h('input', {id: 'even-if-unreliable', type: 'checkbox'});
   const start = h('button', {class: 'main', type: 'submit', id: 'start', disabled: true}, 'Start this run …');
   const verdict = h('div', {id: 'verdict', 'aria-live': 'polite'});
   const parts = h('div', {class: 'stack'});
@@ -99,7 +99,7 @@ export async function planView({holder, heading, signal, query, facts, persist})
     seed: Number(seed.value || 0),
     prior: prior.value || undefined,
     outliers: outliers.checked,
-    hopeless: hopeless.checked,
+    even_if_unreliable: unreliable.checked,
   });
 
   function adopt() {
@@ -109,7 +109,7 @@ export async function planView({holder, heading, signal, query, facts, persist})
     rankSlider.value = rank.value;
     if (epsilon.value === '') epsilon.value = Math.min(1, mostEpsilon());
     epsilonSlider.value = stepAt(Number(epsilon.value), mostEpsilon());
-    // Of data with as many features.
+    // Runs on data with as many features.
     const kept = prior.value;
     fill(prior, h('option', {value: ''}, 'none'), runsAsPriors(runs).filter((run) =>
       datasets.find((one) => one.name === run.specification.parameters.dataset)?.features === dataset.features).map(priorOption));
@@ -129,11 +129,11 @@ export async function planView({holder, heading, signal, query, facts, persist})
   }
 
   async function drawCurve(form, own) {
-    const key = JSON.stringify({...form, epsilon: 0, seed: 0, hopeless: 0});
+    const key = JSON.stringify({...form, epsilon: 0, seed: 0, even_if_unreliable: 0});
     if (key === curveOf) return chart && chart.mark(marks());
     const most = mostEpsilon();
     const epsilons = Array.from({length: 15}, (_, i) => epsilonAt(i * STEPS / 14, most));
-    const {points} = await calls.post('/api/forecast', {...form, hopeless: true, epsilons}, own);
+    const {points} = await calls.post('/api/forecast', {...form, even_if_unreliable: true, epsilons}, own);
     curveOf = key;
     const asked = latest.reply.specification.parameters.rank;
     if (points.length < 2 || !points.some((point) => point.reliable_parts > 0)) {
@@ -152,6 +152,15 @@ export async function planView({holder, heading, signal, query, facts, persist})
       marks: marks(),
     });
     fill(curve, chart.figure);
+  }
+
+  // A run that has paid for a release to which the planned model is one more fit.
+  function paidRun({specification: {parameters}, plan}) {
+    const fits = facts.mechanisms.find((one) => one.name === parameters.mechanism)?.fits_moments;
+    if (!fits || plan.stages.at(-1)?.release !== parameters.mechanism) return null;
+    const epsilonOf = (run) => run.specification.parameters.epsilon;
+    return runsAsPriors(runs).filter((run) => run.specification.parameters.dataset === parameters.dataset && !run.added &&
+      !['cancelling', 'cancelled', 'failed'].includes(stateName(run.state))).sort((a, b) => epsilonOf(b) - epsilonOf(a))[0] || null;
   }
 
   async function replan() {
@@ -213,12 +222,15 @@ export async function planView({holder, heading, signal, query, facts, persist})
     if (!latest || latest.reply.would_be_refused) return;
     const form = formOf();
     const {reply, reading} = latest;
+    const paid = paidRun(reply);
     const agreed = await confirm({
       title: `Start a run on ${form.dataset}?`,
       body: [h('p', {}, `It may spend up to epsilon ${reading.price} of population ${reply.position.population}. ` +
           `Now the largest run is epsilon ${reading.largest_run}.`),
         h('p', {}, `It takes ${percent(reply.plan.cost.value / reply.position.cap.value)} of the cap. The whole cost is reserved at once. ` +
           'Each release is charged before it is drawn, and a charge is never returned. The part of the reservation that was not charged is returned when the run ends.'),
+        paid ? h('p', {class: 'problem'}, 'Run ', h('a', {href: '#/run/' + paid.run_id}, shortId(paid.run_id)),
+          ` has paid epsilon ${upward(paid.specification.parameters.epsilon)} for a release of data set '${form.dataset}': a refit of it gives a model for free.`) : null,
         reply.forecast?.too_small ? h('p', {class: 'problem'}, reply.forecast.sentence.split(/(?<=\.) /)[0]) : null],
       yes: 'Start and spend', no: 'Do not start'});
     if (!agreed) return start.focus();
@@ -250,7 +262,7 @@ export async function planView({holder, heading, signal, query, facts, persist})
       field('Seed of the first W', seed, 'It has no influence on the noise.'),
       field('Prior', prior, 'An earlier release that the fit of W also uses. It costs nothing and changes no charge.'),
       check(outliers, 'Separate sparse outliers'),
-      check(hopeless, 'Start even if no part can be expected to be reliable')),
+      check(unreliable, 'Start even if it is unreliable')),
     verdict, start,
     h('p', {class: 'hint'}, 'Planning is free. Before a run starts, the page shows its cost.'));
   epsilon.setAttribute('aria-describedby', 'epsilon-hint');

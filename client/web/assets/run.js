@@ -108,7 +108,7 @@ function partsSection(now, facts, signal, persist) {
     turn.setAttribute('aria-pressed', String(runsDown(facts, dataset)));
     if (view === 'features') {
       fill(sentence, 'The part in which the entry of a feature is largest, relative to the largest entry of that part.');
-      fill(grid, features.node);
+      if (features.node.parentElement !== grid) fill(grid, features.node);  // else a search keeps the focus
       return features.show(Array.from({length: model.rows}, (_, row) => row));
     }
     fill(grid, Array.from({length: model.columns}, (_, k) =>
@@ -134,7 +134,12 @@ function partsSection(now, facts, signal, persist) {
     fill(trouble);
     await Promise.resolve().then(work).catch((error) => fill(trouble, problem(error)));
   }}, label);
-  const saveW = saving('save-w', 'Save W.csv', async () => save(file('W', 'csv'), await calls.text('/api/model.csv', {run: run.run_id})));
+  const saveW = saving('save-w', 'Save W.csv', async () => {
+    const reply = await calls.call('/api/model.csv', {run: run.run_id}, {signal});
+    // W as it stands now: of a run that goes on, perhaps of a later round than is shown.
+    const round = hasEnded(now().state) ? '' : '-round-' + reply.headers.get('X-Dpnmf-Round');
+    save(`W-${shortId(run.run_id)}${round}.csv`, await reply.text());
+  });
   const saveParts = saving('save-parts', 'Save parts.csv', () => save(file('parts', 'csv'), ['part,explained,reliability,noise',
     ...known.map((part, k) => [k + 1, part.explained, part.reliability, part.noise ? 1 : 0].join(','))].join('\n') + '\n'));
   const savePicture = saving('save-picture', 'Save picture.png', async () => save(file('parts', 'png'), await sheet([...grid.querySelectorAll('canvas')])));
@@ -177,7 +182,7 @@ function partsSection(now, facts, signal, persist) {
       return;
     }
     model = fetched;
-    peaks = Array.from({length: model.columns}, (_, k) => partOf(model, k)[largest(partOf(model, k), 1)[0]]);
+    peaks = Array.from({length: model.columns}, (_, k) => partOf(model, k).reduce((a, b) => Math.max(a, b), 0));
     known = null;
     fill(reliance);
     fill(trouble);
@@ -213,7 +218,7 @@ function partsSection(now, facts, signal, persist) {
 
 // ---- What a paid release gives for nothing
 
-// What public text says of a rank: key, title, whether it is a share of 1.
+// Measures of a rank by public text: key, title, whether it is a share of 1.
 const MEASURES = [['npmi', 'NPMI', true], ['word2vec', 'TC-W2V', true], ['umass', 'UMass', false]];
 
 function coherenceOf(coherences) {
@@ -368,7 +373,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
       ]));
   }
   function drawBelow() {
-    // As the server does: what is fitted again is a release of second moments.
+    // The same as at the server: what is fitted again is a release of second moments.
     const paid = run.plan?.stages?.some((stage) => stage.release === 'moments');
     if (hasEnded(run.state) && run.rounds_done > 0 && paid) fill(below, freeSection(run, signal, persist));
   }
@@ -376,7 +381,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
   drawHead();
   drawBelow();
   fill(holder, head, live.node, parts.node, below);
-  // What has gone by is listed as what comes, and is not the state of now.
+  // Events that have gone by are listed as those that come, and are not the state of now.
   let cursor = 0;
   let fetched = -1;
   const lasted = !hasEnded(run.state);  // when the view was opened

@@ -28,7 +28,7 @@ function cut(value, up, digits = 4) {
   }
   return plain(near);
 }
-// As %g writes it: small numbers with an exponent.
+// Writes as %g: small numbers with an exponent.
 const plain = (value) => value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential().replace(/-(\d)$/, '-0$1') : String(value);
 export const upward = (value) => cut(Number(value), true);
 export const downward = (value) => cut(Number(value), false);
@@ -95,7 +95,11 @@ export function table(caption, columns, rows) {
 
 export function groups(rows, of) {
   const map = new Map();
-  for (const row of rows) map.set(of(row), [...(map.get(of(row)) || []), row]);
+  for (const row of rows) {
+    const key = of(row);
+    if (map.has(key)) map.get(key).push(row);
+    else map.set(key, [row]);
+  }
   return map;
 }
 
@@ -131,6 +135,8 @@ export function paged({what, order, draw, text, filters = [], size = 25}) {
   function offer() {
     filters.forEach(({of, quiet}, i) => {
       const values = groups(rows, of);
+      const chosen = state.chosen[i].slice(1);  // stays on offer when none is left
+      if (chosen && !values.has(chosen)) values.set(chosen, []);
       const option = (value, words) => h('option', {value, selected: state.chosen[i] === value}, words);
       fill(selects[i], quiet === undefined ? option('', 'all') : [option('', 'all but ' + quiet), option('*', 'all')],
         [...values.keys()].sort().map((value) => option('=' + value, `${value} (${values.get(value).length})`)));
@@ -168,9 +174,13 @@ export function paged({what, order, draw, text, filters = [], size = 25}) {
   }};
 }
 
-// A table of them; a search looks in all that a row shows.
+// A table of them; a search looks in all that a row shows, and in the titles: the whole
+// of ids that are shown by their first digits.
 export function listing({columns, caption, ...rest}) {
-  const text = (row) => columns.map((column) => h('p', {}, column.of(row)).textContent).join(' ');
+  const text = (row) => columns.map((column) => {
+    const cell = h('p', {}, column.of(row));
+    return [cell.textContent, ...Array.from(cell.querySelectorAll('[title]'), (one) => one.title)].join(' ');
+  }).join(' ');
   return paged({text, ...rest, draw: (rows) => table(caption, columns, rows)});
 }
 
@@ -191,7 +201,7 @@ export const empty = (title, sentence, action) =>
 export const command = (line) => h('div', {class: 'command'},
   h('span', {class: 'command-label'}, 'The same in a terminal'), h('code', {tabindex: '0'}, line));
 
-// What to say when a call was refused.
+// The words for a call that was refused.
 export function problem(error) {
   if (error.name === 'AbortError') return null;
   if (error.isUnknownCall)

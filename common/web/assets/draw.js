@@ -4,7 +4,7 @@ import {h, percent, short} from './dom.js';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
 
-// What a canvas shows is drawn again when the scheme changes.
+// Canvases are drawn again when the scheme changes.
 let drawings = [];
 dark.addEventListener('change', () => {
   drawings = drawings.filter(([node]) => node.isConnected);
@@ -209,10 +209,12 @@ export function picture(model, k, width, down) {
   });
 }
 
-// One picture of several, with their numbers: a PNG.
-export function sheet(canvases) {
+// One picture of several, with their numbers: a PNG. Browsers draw none of more pixels.
+const MOST_PIXELS = 2 ** 26;
+export async function sheet(canvases) {
   const [gap, title, across] = [16, 24, Math.min(canvases.length, canvases[0].classList.contains('bars') ? 2 : 5)];
-  const wide = Math.max(160, canvases[0].width);
+  const fit = Math.sqrt(MOST_PIXELS / (canvases.length * Math.max(160, canvases[0].width) * Math.max(160, canvases[0].height)));
+  const wide = Math.floor(Math.max(160, canvases[0].width) * Math.min(1, fit));
   const high = Math.round(wide * canvases[0].height / canvases[0].width);
   const whole = h('canvas', {width: gap + across * (wide + gap), height: gap + Math.ceil(canvases.length / across) * (high + title + gap)});
   const context = whole.getContext('2d');
@@ -226,7 +228,9 @@ export function sheet(canvases) {
     context.fillText(`Part ${k + 1}`, x, y + 16);
     context.drawImage(canvas, x, y + title, wide, high);
   });
-  return new Promise((resolve) => { whole.toBlob(resolve, 'image/png'); });
+  const blob = await new Promise((resolve) => { whole.toBlob(resolve, 'image/png'); });
+  if (!blob) throw new Error('The picture of all parts is too large for this browser: write it with `dpnmf model RUN --output parts.png`.');
+  return blob;
 }
 
 // All entries in their order, with what the noise may have moved them by.

@@ -1,4 +1,4 @@
-// What all views share. begin(page) shows the view that the address names:
+// The frame of all views. begin(page) shows the view that the address names:
 //   name     of the page, in titles
 //   views    by the word after "#/"; the first of them at any other address
 //   under    of views that stand in no list: the view whose link is marked

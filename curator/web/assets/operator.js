@@ -124,7 +124,7 @@ const peers = view('Peers', 'The identities on the current allow-list, and what 
 
 // ---- Ledger
 
-// What the amount of a row is: the cost of a population is its cap.
+// Words for the amount of a row: the cost of a population is its cap.
 const AMOUNTS = {population: 'cap', open: 'reserved', charge: 'charged', close: 'returned'};
 const amountOf = (row) => !row.cost.value ? none()
   : [h('span', {class: 'soft'}, (AMOUNTS[row.kind] || row.kind) + ' '), h('span', {class: 'nowrap'}, upward(row.cost.value) + ' mu²')];

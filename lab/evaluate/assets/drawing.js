@@ -1,4 +1,4 @@
-// What the reports of `evaluate` are drawn with: elements, tables and plots of
+// Functions that draw the reports of `evaluate`: elements, tables and plots of
 // the JSON in #data. Text of the data goes through textContent alone, never
 // through markup. A report's own script follows it within one function.
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -47,7 +47,7 @@ function addTable(parent, caption, columns, rows, isBest) {
   role(table, 'table');
   scroll.setAttribute('role', 'group');
   scroll.setAttribute('aria-label', caption || 'Table');
-  // Where it is wider than the screen, the keyboard moves it.
+  // Wider than the screen, it is moved by the keyboard.
   new ResizeObserver(() => {
     if (scroll.scrollWidth > scroll.clientWidth) scroll.tabIndex = 0;
     else scroll.removeAttribute('tabindex');
@@ -90,7 +90,7 @@ function swatch(line) {
   return svg;
 }
 
-// What a canvas shows is drawn again when the scheme or the width changes, and for paper.
+// Canvases are drawn again when the scheme or the width changes, and for paper.
 const drawings = [];
 function keepDrawn(figure, wanted, draw) {
   const drawNow = () => {

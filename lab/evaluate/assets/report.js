@@ -18,7 +18,7 @@ function nameOf(setting, withRounds) {
 
 // --- what is shown
 
-// Of rows that differ in rounds alone, the one of least median.
+// Finds, of rows that differ in rounds alone, the one of least median.
 function bestOverRounds(rows) {
   const best = new Map();
   for (const row of rows) {

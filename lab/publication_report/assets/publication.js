@@ -6,7 +6,8 @@ const KINDS = {
   distorted: {label: 'distorted', color: 'c1', dash: []},
   completed: {label: 'completed', color: 'c0', dash: [10, 3]},
   foreign: {label: 'another tool’s', color: 'c3', dash: [6, 4]},
-  synthetic: {label: 'from a differentially private release', color: 'c2', dash: [3, 3]},
+  synthetic: {label: 'synthetic people', color: 'c2', dash: [3, 3]},
+  private: {label: 'private model, no table', color: 'c4', dash: [6, 2, 2, 2]},
 };
 const kindOf = (row) => KINDS[row.kind] || KINDS.foreign;
 const nameOf = (row) => row.method + (row.epsilon === null ? '' : ', epsilon ' + short(row.epsilon));
@@ -22,7 +23,7 @@ function addHead() {
   add(root, 'h1', data.data);
   add(root, 'p', count(data.people, 'people') + ', ' + count(data.columns, data.command.startsWith('complete') ? 'items' : 'columns') +
     ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' ' +
-    (data.tables.every((row) => row.kind === 'synthetic') ? 'drawn' : 'judged') + ' by dpnmf-lab ' + data.command + '.');
+    (isDrawn ? 'drawn' : 'judged') + ' by dpnmf-lab ' + data.command + '.');
   if (isDrawn) {
     add(root, 'h2', 'What was drawn, and from what');
     addTable(root, null, [{title: 'fact', of: (fact) => fact[0]}, {title: 'value', of: (fact) => fact[1]}],
@@ -157,7 +158,7 @@ function addAgainstLinkage() {
   against('Linkage with four known values against VD', 'VD = |A - published| / |A|', (row) => row.vd,
     'share of people found', four, {yRange: share});
   // A private completion publishes no table in which somebody could be found.
-  const completed = data.tables.filter((row) => row.mae !== null && (row.attacks || row.kind === 'synthetic'));
+  const completed = data.tables.filter((row) => row.mae !== null && (row.attacks || row.kind === 'private'));
   const unpublished = completed.some((row) => !row.attacks);
   addScatter(plots, {...size, title: 'MAE against linkage' + (unpublished ? ' (at 0: private, no table is published)' : ''),
     xLabel: 'share of people found, all ratings known', yLabel: 'MAE of held-out ratings', xRange: share},
@@ -252,10 +253,10 @@ const FIGURES = [['vd', 'VD', four], ['rp', 'RP', (x) => x === null ? '–' : x.
   ['ck', 'CK', four], ['accuracy', 'accuracy', four], ['accuracy_on_original', 'on original rows', four], ['mae', 'MAE', four],
   ['pi_all', 'Pi, all cells', four], ['pi_rated', 'Pi, rated cells', four]];
 
-// How far a table was changed. What comes from a differentially private release has a
-// guarantee in its place, and is not judged by them.
+// How far a table was changed. A table from a differentially private release has a
+// guarantee in their place, and is not judged by them.
 const OF_CHANGE = ['vd', 'rp', 'rk', 'cp', 'ck', 'pi_all', 'pi_rated'];
-const isGuaranteed = (row) => row.kind === 'synthetic';
+const isGuaranteed = (row) => row.kind === 'synthetic' && typeof row.epsilon === 'number' && typeof row.delta === 'number';
 const figureOf = (row, key) => isGuaranteed(row) && OF_CHANGE.includes(key) ? null : row[key];
 
 function addMeasures() {
@@ -264,10 +265,11 @@ function addMeasures() {
   const isChange = shown.some(([key]) => OF_CHANGE.includes(key));
   add(root, 'h2', isDrawn ? 'Figures on real people (uncharged: stays in your draft)' : isChange ? 'Measures of the publications' : 'Figures on real people');
   if (isChange) add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
-    'table. None of them says whether a person is found, and none is shown for a table from a differentially private release: its guarantee is its epsilon.', 'note');
+    'table. None of them says whether a person is found, and none is shown for a table from a differentially private release: its guarantee is its epsilon and delta.', 'note');
   addTable(root, null, [
     {title: 'table', of: nameOf},
-    {title: 'guarantee', of: (row) => row.kind === 'original' ? '–' : isGuaranteed(row) ? 'epsilon ' + short(row.epsilon) : 'none'},
+    {title: 'guarantee', of: (row) => isGuaranteed(row) ? `epsilon ${short(row.epsilon)} at delta ${row.delta}`
+      : ['original', 'private', 'synthetic'].includes(row.kind) ? '–' : 'none'},
     ...shown.map(([key, title, form]) => ({title, number: true, of: (row) => form(figureOf(row, key))})),
     ...attacked.length === 0 ? [] : [
       {title: 'found, all known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_all_known)) : '–'},

@@ -45,7 +45,7 @@ class RunOptions:
     share_of_moments: float | None = knob("share-out-of-range")
     step_size: float | None = None
     steps_per_round: int | None = None
-    hopeless: bool = False
+    even_if_unreliable: bool = False
     # Public knowledge that W is fitted with: a matrix of public people (a row
     # each), a Prior, a Run, 'run:ID', or a list of these. Free.
     prior: Any = None
@@ -142,7 +142,7 @@ def specification_of(
         analyst_pb2.INITIALISATION_RANDOM if options.init is None else analyst_pb2.INITIALISATION_PUBLIC
     )
     learner.seed = whole("seed", options.seed, 0, "usage")
-    message.hopeless = bool(options.hopeless)
+    message.hopeless = bool(options.even_if_unreliable)
     return message
 
 

@@ -193,6 +193,7 @@ class Client:
         rank: int | None = None,
         epsilon: float | None = None,
         request_id: str | None = None,
+        spend_again: bool = False,
         **options: Any,
     ) -> Run:
         """Starts a run, which costs budget, and returns without waiting for it.
@@ -200,9 +201,11 @@ class Client:
         The same request is the same run: a repeated call finds the run that it
         started, in whatever state, and spends nothing. `request_id` (1 to 64 of
         A-Z a-z 0-9 . _ -) names the request; without one it is a hash of all
-        that is asked for. StateError "release-paid" if a run has paid for the
-        release already from which this model follows: `refit` gives it for
-        nothing, and a `request_id` says that another release is wanted.
+        that is asked for. StateError "release-paid" if a run has paid for a
+        release of the data set that `refit` fits for free, unless `spend_again`
+        or a `request_id` says that another one is wanted; "run-unreliable" if
+        less than half of the parts can be expected to be reliable, unless
+        `even_if_unreliable`.
         """
         chosen = _request.options_of(options)
         facts = self.dataset(dataset)
@@ -219,8 +222,8 @@ class Client:
             return known
         plan = self._plan(specification)
         if known is None:
-            if request_id is None:
-                self._refuse_paid(plan, runs)
+            if plan.accepted:
+                self._refuse_needless(plan, runs, spend_again or request_id is not None)
             if plan.accepted and plan.message.forecast.too_small:
                 warnings.warn(plan.forecast, TooFewPartsWarning, stacklevel=2)
         elif plan.message.specification != known.message.specification:
@@ -254,22 +257,32 @@ class Client:
             specification.request_id = f"{first}-{number}"
         return None
 
-    def _refuse_paid(self, plan: Plan, runs: Runs) -> None:
-        """Second moments follow from neither rank nor seed."""
-        asked = plan.message.specification.parameters
-        last = plan.message.plan.stages[-1].release if plan.message.plan.stages else ""
-        if asked.mechanism not in _FIT_MOMENTS or last != asked.mechanism:
-            return
-        for run in runs:
-            held = analyst_pb2.RunSpecification()
-            held.CopyFrom(run.message.specification)
-            held.parameters.rank = asked.rank
-            if run.state == "completed" and not run.parent and held.parameters == asked:
+    @staticmethod
+    def _refuse_needless(plan: Plan, runs: Runs, spend_again: bool) -> None:
+        """What `dpnmf train` asks about: a release that is paid for, and a run that gives little."""
+        message = plan.message
+        asked, stages, forecast = message.specification.parameters, message.plan.stages, message.forecast
+        # Second moments follow from neither rank nor seed.
+        if not spend_again and asked.mechanism in _FIT_MOMENTS and stages and stages[-1].release == asked.mechanism:
+            paid = [
+                run for run in runs
+                if run.dataset == asked.dataset and not run.parent and not run.added
+                and run.state not in ("cancelling", "cancelled", "failed")
+                and any(stage.release == "moments" for stage in run.message.plan.stages)
+            ]  # fmt: skip
+            if paid:
+                best = max(paid, key=lambda run: run.epsilon)
                 raise StateError(
                     "release-paid",
-                    f"Run {run.run_id[:12]} has paid for this release: refit('{run.run_id[:12]}', rank={asked.rank}) "
-                    "gives the model for nothing; to pay for another release, give a request_id.",
+                    f"Run {best.run_id[:12]} has paid for a release of data set '{asked.dataset}': "
+                    f"refit('{best.run_id[:12]}', rank={asked.rank}) gives a model from it for free; "
+                    "to pay for another release, give spend_again=True.",
                 )
+        if forecast.noise > 0 and 2 * forecast.reliable_parts < asked.rank and not message.specification.hopeless:
+            raise StateError(
+                "run-unreliable",
+                f"{forecast.sentence} Nothing was started; to pay for this run nevertheless, give even_if_unreliable=True.",
+            )
 
     def runs(self) -> Runs:
         """All runs of the server, newest first."""

@@ -28,7 +28,9 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     rank : K, the number of parts. scikit-learn's name for it, `n_components`, does
         as well.
     epsilon : what the run may cost.
-    delta, rounds, mechanism, seed, init, outliers, hopeless : see `RunOptions`.
+    delta, rounds, mechanism, seed, init, outliers, even_if_unreliable : see
+        `RunOptions`.
+    spend_again : pay although a paid release of the data set gives a model for free.
     prior : public knowledge that W is fitted with: a matrix of public people (a
         row each), a `Prior`, a run, 'run:ID', or a list of these. Free.
     request_id : names the request; None: a hash of it. Another name is another
@@ -64,7 +66,8 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         seed: int = 0,
         init: Matrix | None = None,
         outliers: bool = False,
-        hopeless: bool = False,
+        even_if_unreliable: bool = False,
+        spend_again: bool = False,
         prior: Any = None,
         request_id: str | None = None,
         server: str | None = None,
@@ -82,7 +85,8 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.init = init
         self.outliers = outliers
-        self.hopeless = hopeless
+        self.even_if_unreliable = even_if_unreliable
+        self.spend_again = spend_again
         self.prior = prior
         self.request_id = request_id
         self.server = server
@@ -109,7 +113,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "release=RUN, the id of a run that is paid for, which makes every fit free.",
             )
         client, dataset = self._client(), self._named_dataset()
-        run = client.train(dataset, request_id=self.request_id, **self._asked())
+        run = client.train(dataset, request_id=self.request_id, spend_again=self.spend_again, **self._asked())
         return self._take(client, client.wait(run, progress=self.progress))
 
     def _fit_release(self) -> PrivateNMF:
@@ -131,7 +135,9 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The estimator of a run that exists, fitted to its present model."""
         client = client if client is not None else Client(params.get("server"))
         found = client.show(run)
-        model = cls(dataset=found.dataset, rank=found.rank, seed=found.seed, client=client, **params)
+        if params.get("n_components") is None:
+            params = {"rank": found.rank, **params}
+        model = cls(dataset=found.dataset, seed=found.seed, client=client, **params)
         if found.parent or found.added:
             model.release = found.parent or found.run_id
         else:
@@ -152,8 +158,10 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if prior is None and self.release is not None:
             prior = self.prior  # else the run keeps its own
+        name = "rank" if self.n_components is None else "n_components"  # as it was given
+        named: dict[str, Any] = {name: self._rank() if rank is None else rank}
         model = PrivateNMF(
-            server=self.server, dataset=self.dataset, rank=self._rank() if rank is None else rank,
+            server=self.server, dataset=self.dataset, **named,
             seed=self.seed if seed is None else seed, init=init, release=self.release or self.run_id_,
             prior=prior, client=self.client, progress=self.progress,
         )  # fmt: skip
@@ -163,6 +171,14 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """How many parts the release supports; free."""
         self._check_fitted()
         return self._client().choose(self.run_id_, ranks, seeds=seeds)
+
+    def set_params(self, **params: Any) -> PrivateNMF:
+        """As in scikit-learn; either name of the rank takes the place of the other."""
+        for name, other in (("rank", "n_components"), ("n_components", "rank")):
+            if params.get(name) is not None and other not in params:
+                setattr(self, other, None)
+        super().set_params(**params)
+        return self
 
     def _rank(self) -> int | None:
         if self.rank is None or self.n_components is None:
@@ -174,7 +190,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.rank
 
     def _asked(self) -> dict[str, Any]:
-        names = ("epsilon", "delta", "rounds", "mechanism", "seed", "init", "outliers", "hopeless", "prior")
+        names = ("epsilon", "delta", "rounds", "mechanism", "seed", "init", "outliers", "even_if_unreliable", "prior")
         return {"rank": self._rank(), **{name: getattr(self, name) for name in names}}
 
     def _named_dataset(self) -> str:
@@ -281,8 +297,14 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _in_order(self, X: Any) -> Any:
         """A frame whose columns have names, with its columns in the order of the features."""
         columns = list(getattr(X, "columns", ()))
-        if not columns or not hasattr(self, "feature_names_in_") or not all(isinstance(c, str) for c in columns):
+        unnamed = [c for c in columns if not isinstance(c, str)]
+        if len(unnamed) == len(columns) or not hasattr(self, "feature_names_in_"):
             return X
+        if unnamed:
+            raise InputError(
+                "features-mismatch",
+                f"X has columns with names and a column {unnamed[0]!r}, which is no name: name every column, or none.",
+            )
         names = list(self.feature_names_in_)
         if columns == names:
             return X

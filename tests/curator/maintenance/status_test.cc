@@ -242,8 +242,9 @@ TEST_F(StatusTest, CallsDoNotHideOtherEntries) {
   const auto curator = Make();
   std::ofstream log(curator->directory + "/audit.jsonl");
   log << "{\"time\":\"t\",\"event\":\"round-released\"}\n";
-  for (int i = 0; i < 500; ++i)
-    log << "{\"time\":\"t\",\"event\":\"call\",\"n\":" << i << "}\n";
+  for (int i = 0; i < 500; ++i)  // 2 MiB
+    log << "{\"time\":\"t\",\"event\":\"call\",\"n\":" << i << ",\"method\":\""
+        << std::string(4096, 'm') << "\"}\n";
   log.close();
   const json audit = curator->status->Report().value()["audit"];
   ASSERT_EQ(audit.size(), 201u);
