@@ -115,7 +115,10 @@ TEST_F(Spending, ARunInRoundsIsNotBoughtTwice) {
     change(analyst().plan.mutable_specification()->mutable_parameters());
     change(analyst().runs[0].mutable_specification()->mutable_parameters());
   };
-  both([](v1::RunParameters* asked) { asked->set_mechanism("statistics"); });
+  both([](v1::RunParameters* asked) {
+    asked->set_mechanism("statistics");
+    asked->set_rounds(3);
+  });
   EXPECT_EQ(RunWith("train"), kExitState);
   EXPECT_EQ(err_.str(),
             "dpnmf: Run 3f9a01234567 has paid epsilon 1 for the same on data "
