@@ -1,12 +1,16 @@
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "client/commands/commands.h"
 #include "client/flags/run_flags.h"
 #include "client/render/text.h"
 #include "common/base/error.h"
+#include "common/base/exit_code.h"
+#include "common/cli/program.h"
 #include "common/wire/json.h"
 
 namespace dpnmf::cli {
@@ -17,7 +21,9 @@ struct BudgetFlags {
   bool details = false;
 };
 
-// One budget of each population and partition, by their first data set.
+// One budget of each population and partition, by their first data set. One
+// that cannot be read is named, and the others are shown; the largest exit
+// code.
 absl::StatusOr<ExitCode> ShowAllBudgets(const Session& session,
                                         const AnalystClient& client,
                                         bool details) {
@@ -25,20 +31,32 @@ absl::StatusOr<ExitCode> ShowAllBudgets(const Session& session,
   if (offered.datasets().empty())
     *session.environment().err
         << "dpnmf: note: the curator offers no data set to this analyst\n";
-  std::set<std::pair<std::string, std::string>> shown;
-  bool agree = true;
+  // A federation has budgets of its own, whatever its population is called.
+  std::set<std::tuple<std::string, std::string, std::string>> shown;
+  ExitCode worst = kExitOk;
   for (const v1::Dataset& dataset : offered.datasets()) {
-    if (!shown.emplace(dataset.population(), dataset.partition()).second)
+    if (!shown
+             .emplace(dataset.population(), dataset.partition(),
+                      dataset.has_federation() ? dataset.name() : "")
+             .second)
       continue;
-    DPNMF_ASSIGN_OR_RETURN(const auto reply, client.GetBudget(dataset.name()));
-    agree = agree && reply.agree();
+    const auto reply_or = client.GetBudget(dataset.name());
+    if (!reply_or.ok()) {
+      worst = std::max(worst, ExitCodeOf(reply_or.status()));
+      *session.environment().err
+          << ErrorText(absl::StrCat("dpnmf: data set '", dataset.name(), "'"),
+                       reply_or.status());
+      continue;
+    }
+    const v1::GetBudgetReply& reply = *reply_or;
+    if (!reply.agree()) worst = std::max(worst, kExitDataLoss);
     *session.environment().out
         << (session.json()
                 ? ToJsonLine(reply) + "\n"
                 : (shown.size() > 1 ? "\n" : "") + BudgetText(reply, details))
         << std::flush;
   }
-  return agree ? kExitOk : kExitDataLoss;
+  return worst;
 }
 
 absl::StatusOr<ExitCode> ShowBudget(const Session& session,

@@ -154,8 +154,9 @@ std::string ChoiceText(const std::vector<v1::RankFacts>& facts,
   std::string text = table.Render();
   absl::StrAppend(
       &text, choice.rank() > 0 ? "* the rank that is advised; " : "",
-      "stable parts: those that the noise leaves reliable; stability: mean "
-      "cosine of the parts\nof two halves of the release; held out: share of "
+      "stable parts: found in both halves, of twice the noise; stability: "
+      "mean cosine of the parts\nof two halves of the release; held out: share "
+      "of "
       "one half that the other half's model predicts\n",
       choice.sentence(), "\n", LargestText(measures, coherences));
   if (choice.expected() > 0) {
@@ -243,8 +244,8 @@ Command ChooseCommand(const Session* session) {
       .footer =
           "The known noise is split in two several times, and each rank is "
           "fitted to both halves\nfrom different starts. A part is stable if "
-          "both halves find it (so alike that it is\nreliable, as `dpnmf model "
-          "--parts` says).\n'held out' is the share "
+          "both halves find it, with a cosine\nof .8 or more, though each has "
+          "twice the noise variance of the release.\n'held out' is the share "
           "of the other half that a model predicts. The analyst uses all\nits "
           "cores for this, for seconds to minutes; Ctrl-C ends it.\nFor "
           "topics, public text shows how well the first words of each part "

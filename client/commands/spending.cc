@@ -22,29 +22,43 @@ bool IsOneFit(const v1::PlanRunReply& reply) {
          reply.plan().stages().rbegin()->release() == mechanism;
 }
 
-// Tells if the run pays for a second moment that can be fitted again.
-bool PaysForMoments(const v1::Run& run, const std::string& dataset) {
-  if (run.specification().parameters().dataset() != dataset ||
-      !run.parent().empty() || run.added() ||
-      run.state() == v1::RUN_STATE_CANCELLING ||
-      (IsFinal(run.state()) && run.state() != v1::RUN_STATE_COMPLETED))
-    return false;
-  const auto& stages = run.plan().stages();
-  return std::any_of(stages.begin(), stages.end(), [](const auto& stage) {
-    return stage.release() == kReleaseOfMoments;
-  });
+// Tells if the run may still pay.
+bool GoesOn(const v1::Run& run) {
+  return !IsFinal(run.state()) && run.state() != v1::RUN_STATE_CANCELLING;
 }
 
-// The run whose release has the least noise; null if none has paid.
+// Tells if the second moment of the run has been charged, or will be.
+bool PaysForMoments(const v1::Run& run) {
+  std::uint32_t before = 0;
+  for (const v1::StagePlan& stage : run.plan().stages()) {
+    if (stage.release() == kReleaseOfMoments)
+      return run.rounds_done() > before || GoesOn(run);
+    before += stage.rounds();
+  }
+  return false;
+}
+
+// Tells if the run's model is that of the planned one but for the noise.
+bool GivesTheSame(const v1::Run& run, const v1::RunParameters& asked) {
+  const v1::RunParameters& had = run.specification().parameters();
+  return had.mechanism() == asked.mechanism() && had.rank() == asked.rank() &&
+         had.rounds() == asked.rounds() && had.epsilon() >= asked.epsilon() &&
+         (GoesOn(run) || run.state() == v1::RUN_STATE_COMPLETED);
+}
+
+// The run with the least noise that makes the planned one needless; null if
+// there is none.
 const v1::Run* PaidRun(const v1::PlanRunReply& plan,
                        const v1::ListRunsReply& runs) {
+  const v1::RunParameters& asked = plan.specification().parameters();
   const v1::Run* best = nullptr;
-  if (!IsOneFit(plan)) return best;
   const auto epsilon = [](const v1::Run& run) {
     return run.specification().parameters().epsilon();
   };
   for (const v1::Run& run : runs.runs()) {
-    if (PaysForMoments(run, plan.specification().parameters().dataset()) &&
+    if (run.specification().parameters().dataset() == asked.dataset() &&
+        run.parent().empty() && !run.added() &&
+        (IsOneFit(plan) ? PaysForMoments(run) : GivesTheSame(run, asked)) &&
         (best == nullptr || epsilon(run) > epsilon(*best)))
       best = &run;
   }
@@ -78,25 +92,24 @@ absl::Status ConfirmSpending(const Session& session,
                              const v1::PlanRunReply& plan,
                              const v1::ListRunsReply& runs) {
   const v1::RunSpecification& asked = plan.specification();
-  if (!asked.request_id().empty() &&
-      std::any_of(runs.runs().begin(), runs.runs().end(), [&](const auto& run) {
-        return run.specification().request_id() == asked.request_id();
-      }))
-    return absl::OkStatus();
   const std::uint32_t rank = asked.parameters().rank();
   const v1::Run* const paid =
       asked.request_id().empty() ? PaidRun(plan, runs) : nullptr;
   if (paid != nullptr) {
     const std::string id = ShortRunId(paid->run_id());
-    const bool done = paid->state() == v1::RUN_STATE_COMPLETED;
+    const bool done = !GoesOn(*paid);
     DPNMF_RETURN_IF_ERROR(AskOrRefuse(
         session, "release-paid",
-        absl::StrCat(
-            "Run ", id, done ? " has paid" : " pays", " epsilon ",
-            FormatUp(paid->specification().parameters().epsilon()),
-            " for a release of data set '", asked.parameters().dataset(),
-            "': ", done ? "" : "once it is completed, ", "'dpnmf refit ", id,
-            " --rank ", rank, "' gives a model from it for free."),
+        absl::StrCat("Run ", id, done ? " has paid" : " pays", " epsilon ",
+                     FormatUp(paid->specification().parameters().epsilon()),
+                     IsOneFit(plan) ? " for a release of data set '"
+                                    : " for the same on data set '",
+                     asked.parameters().dataset(),
+                     "': ", done ? "" : "once it is completed, ", "'dpnmf ",
+                     IsOneFit(plan)
+                         ? absl::StrCat("refit ", id, " --rank ", rank)
+                         : absl::StrCat("model ", id),
+                     "' gives a model from it for free."),
         "--spend-again"));
   }
   const v1::Forecast& forecast = plan.forecast();

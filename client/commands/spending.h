@@ -12,13 +12,14 @@ namespace dpnmf::cli {
 
 // Asks on a terminal, and refuses without one or if the answer is not yes, in
 // this order:
-// - "release-paid": one of `runs` has paid for a second moment of the data set,
-//   or will, and the planned run is one fit to such a moment, which `dpnmf
-//   refit` gives at no cost; unless the planned run has a request id, which
-//   asks for another release by name.
+// - "release-paid": one of `runs` has paid for what the planned run would pay
+//   for, or will: a second moment of the data set, if the planned run is one
+//   fit to such a moment, which `dpnmf refit` gives at no cost; else a model of
+//   the same mechanism, rank and rounds at this epsilon or a larger one. Not
+//   asked if the planned run has a request id, which names another release.
 // - "run-unreliable": less than half of the parts can be expected to be
 //   reliable; unless the run is to start even if none is.
-// Passes a request whose run is in `runs`. `plan` would not be refused.
+// `plan` would not be refused.
 absl::Status ConfirmSpending(const Session& session,
                              const v1::PlanRunReply& plan,
                              const v1::ListRunsReply& runs);

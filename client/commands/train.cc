@@ -31,17 +31,31 @@ std::string StartedText(const v1::Run& run) {
                       id, "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
 }
 
+// A server out of reach before the start: nothing waits for it to be back.
+absl::Status NothingStarted(const absl::Status& status) {
+  if (!IsConnectionFailure(status) && !absl::IsDeadlineExceeded(status))
+    return status;
+  return Refusal(status.code(), ReasonCode(status),
+                 absl::StrCat(status.message(), " No run was started."));
+}
+
 // Before anything is spent: says why the mechanism was chosen, if none was
-// asked for, and what to expect, and asks where that is needed. A plan that
-// cannot be made is left to the start.
+// asked for, and what to expect, and asks where that is needed. A request that
+// cannot be planned is left to the start to refuse; without an answer there is
+// no start, unless nothing is to be asked.
 absl::Status ConfirmPlan(const Session& session, const AnalystClient& client,
                          const RunFlags& flags,
                          const v1::RunSpecification& specification) {
   const auto plan = client.PlanRun(specification);
+  if (!plan.ok() && !flags.spend_again &&
+      (IsConnectionFailure(plan.status()) ||
+       absl::IsDeadlineExceeded(plan.status())))
+    return NothingStarted(plan.status());
   if (!plan.ok() || plan->would_be_refused()) return absl::OkStatus();
   if (!flags.spend_again) {
-    DPNMF_ASSIGN_OR_RETURN(const v1::ListRunsReply runs, client.ListRuns());
-    DPNMF_RETURN_IF_ERROR(ConfirmSpending(session, *plan, runs));
+    const auto runs = client.ListRuns();
+    if (!runs.ok()) return NothingStarted(runs.status());
+    DPNMF_RETURN_IF_ERROR(ConfirmSpending(session, *plan, *runs));
   }
   if (!plan->reason().empty()) {
     *session.environment().err << "dpnmf: note: mechanism "
@@ -52,13 +66,6 @@ absl::Status ConfirmPlan(const Session& session, const AnalystClient& client,
     *session.environment().err << "dpnmf: note: " << plan->forecast().sentence()
                                << '\n';
   return absl::OkStatus();
-}
-
-// A server out of reach before the start: nothing waits for it to be back.
-absl::Status NothingStarted(const absl::Status& status) {
-  if (!IsConnectionFailure(status)) return status;
-  return Refusal(status.code(), ReasonCode(status),
-                 absl::StrCat(status.message(), " No run was started."));
 }
 
 absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
@@ -164,9 +171,9 @@ Command TrainCommand(const Session* session) {
            {.value = "ID"}));
   train.flags.push_back(
       Flag("--spend-again", &flags->spend_again,
-           "Start without a question, even if a run has paid for a release of "
-           "the data set, which `dpnmf refit` fits for free, or if few parts "
-           "can be expected to be reliable"));
+           "Start without a question, even if a run has paid for the same, or "
+           "for a release of the data set, which `dpnmf refit` fits for free, "
+           "or if few parts can be expected to be reliable"));
   train.flags.push_back(
       Flag("--wait", wait.get(),
            "Watch the run to its end; exit code 9 if it fails"));

@@ -215,7 +215,13 @@ absl::Status StartTerm(const Session& session, const AnalystClient& client,
   *session.environment().err << "dpnmf: run " << ShortRunId(term->run->run_id())
                              << " on " << term->dataset()
                              << " is started and charged\n";
-  return absl::OkStatus();
+  if (!interrupt.raised()) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kCancelled, "interrupted",
+      absl::StrCat("Interrupted: run ", ShortRunId(term->run->run_id()), " on ",
+                   term->dataset(),
+                   " continues, and no other was started. "
+                   "Run the same command again to continue."));
 }
 
 absl::Status AwaitTerm(const Session& session, const AnalystClient& client,

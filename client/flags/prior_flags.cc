@@ -41,7 +41,7 @@ constexpr std::string_view kRunPrior = "run:", kDictionaryPrior = "dictionary:",
 
 absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
                                       const std::string& path,
-                                      bool users_are_rows) {
+                                      const std::string& users) {
   PriorToSend prior;
   prior.header.set_kind(kind);
   prior.header.set_source(
@@ -50,7 +50,7 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   const bool is_moment = kind == v1::PRIOR_KIND_MOMENT;
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix file,
-      LoadTable(path, users_are_rows && kind == v1::PRIOR_KIND_COLUMNS,
+      LoadTable(path, users != "columns" && kind == v1::PRIOR_KIND_COLUMNS,
                 {.negative = is_moment, .flag = "--prior"}));
   prior.entries = EntriesOf(file);
   prior.names = std::move(file.feature_names);
@@ -59,6 +59,14 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
                     absl::StrCat("'", path,
                                  "' is not a second moment: it must be "
                                  "square."));
+  }
+  if (kind == v1::PRIOR_KIND_COLUMNS && users.empty() && prior.names.empty() &&
+      file.features == file.users) {
+    return BadInput("prior-shape-invalid",
+                    absl::StrCat("'", path,
+                                 "' is square and names no features, so people "
+                                 "may lie in its rows or columns: add --users "
+                                 "rows or --users columns."));
   }
   // The names above a moment are those of its rows too.
   if (is_moment && prior.names.empty()) prior.names = std::move(file.ids);
@@ -111,8 +119,10 @@ std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
            "imported) or run:ID (an earlier paid release); several are "
            "separated by commas",
            {.value = "FILE|dictionary:FILE|moment:FILE|run:ID"}),
-      Flag("--users", &flags->users, "Which lines of a --prior FILE are people",
-           {.one_of = "rows|columns", .shown = true})};
+      Flag("--users", &flags->users,
+           "Which lines of a --prior FILE are people [rows; required if FILE "
+           "is square and has no names]",
+           {.one_of = "rows|columns"})};
 }
 
 absl::StatusOr<std::vector<PriorToSend>> ReadPriors(
@@ -142,7 +152,7 @@ absl::StatusOr<std::vector<PriorToSend>> ReadPriors(
                                      dictionary ? after(kDictionaryPrior)
                                      : moment   ? after(kMomentPrior)
                                                 : text,
-                                     flags.users == "rows"));
+                                     flags.users));
     priors.push_back(std::move(prior));
   }
   return priors;

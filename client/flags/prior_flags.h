@@ -17,7 +17,9 @@ namespace dpnmf::cli {
 struct PriorFlags {
   // Each "FILE", "dictionary:FILE", "moment:FILE" or "run:ID".
   std::vector<std::string> priors;
-  std::string users = "rows";  // how the people of a FILE lie
+  // How the people of a FILE lie; empty: in rows, and a file that may be read
+  // either way is refused.
+  std::string users;
 };
 
 // --prior and --users. `flags` outlives the table.

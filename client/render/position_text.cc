@@ -1,5 +1,7 @@
 #include "client/render/position_text.h"
 
+#include <algorithm>
+
 #include "absl/status/statusor.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
@@ -11,11 +13,19 @@ namespace {
 
 constexpr char kUnknown[] = "unknown";
 
+// 0 if nothing but rounding is left.
 absl::StatusOr<double> ReadLargestRun(const v1::LedgerPosition& position,
                                       v1::Conversion enforced, double delta) {
   DPNMF_ASSIGN_OR_RETURN(const Conversion conversion, FromProto(enforced));
   DPNMF_ASSIGN_OR_RETURN(const MuSquared room, RoomOf(position));
-  return LargestRun(room, conversion, delta);
+  DPNMF_ASSIGN_OR_RETURN(Budget budget, FromProto(position));
+  if (position.has_own_limit()) {
+    DPNMF_ASSIGN_OR_RETURN(const Budget own, FromProto(position.own_limit()));
+    budget.cap = std::min(budget.cap, own.cap);
+  }
+  DPNMF_ASSIGN_OR_RETURN(const double largest,
+                         LargestRun(room, conversion, delta));
+  return IsUsedUp(largest, budget.cap, conversion, delta) ? 0 : largest;
 }
 
 absl::StatusOr<double> ReadSpent(const v1::LedgerPosition& position,
@@ -30,8 +40,7 @@ absl::StatusOr<double> ReadSpent(const v1::LedgerPosition& position,
 std::string LargestRunText(const v1::LedgerPosition& position,
                            v1::Conversion conversion, double delta) {
   const auto epsilon = ReadLargestRun(position, conversion, delta);
-  if (!epsilon.ok()) return kUnknown;
-  return *epsilon >= kLeastRun ? FormatDown(*epsilon) : "0";
+  return epsilon.ok() ? FormatDown(*epsilon) : kUnknown;
 }
 
 std::string SpentAndReservedText(const v1::LedgerPosition& position,

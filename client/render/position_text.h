@@ -10,7 +10,7 @@
 namespace dpnmf::cli {
 
 // The largest --epsilon at `delta` of one more run (RoomOf the position),
-// rounded down to four digits: accepted as it is shown; "0" below kLeastRun.
+// rounded down to four digits: accepted as it is shown; "0" if IsUsedUp.
 std::string LargestRunText(const v1::LedgerPosition& position,
                            v1::Conversion conversion, double delta);
 

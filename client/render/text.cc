@@ -135,6 +135,7 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
 void AddOwnLimitLine(const v1::LedgerPosition& position,
                      const v1::Guarantee& guarantee, Lines* lines) {
   const auto own = FromProto(position.own_limit());
+  const auto all = FromProto(position);
   const auto conversion = FromProto(guarantee.conversion());
   if (!position.has_own_limit() || !own.ok() || !conversion.ok()) return;
   const double delta = guarantee.delta();
@@ -146,10 +147,11 @@ void AddOwnLimitLine(const v1::LedgerPosition& position,
       {"own limit of this analyst",
        absl::StrCat("epsilon ", FormatUp(*limit), ", of which ",
                     FormatUp(*spent), " is spent or reserved",
-                    *left >= kLeastRun
-                        ? ""
-                        : ": it is used up; ask the curator's operator, who "
-                          "can raise it")});
+                    !IsUsedUp(*left, own->cap, *conversion, delta) ? ""
+                    : all.ok() && RoomOf(*all) > RoomOf(*own)
+                        ? ": it is used up; ask the curator's operator, who "
+                          "can raise it"
+                        : ": it is used up, and so is the cap")});
 }
 
 // The guarantee, what is spent and what is left, as budget and plan show them.

@@ -36,8 +36,8 @@ absl::StatusOr<Reply> Call(const std::shared_ptr<grpc::Channel>& channel,
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   SendTrace(&context);
   Reply reply;
-  const absl::Status status =
-      FromGrpc((Stub(channel).*method)(&context, request, &reply));
+  const absl::Status status = FromGrpc(
+      (Stub(channel).*method)(&context, request, &reply), context.peer());
   if (!status.ok()) return status;
   return reply;
 }

@@ -18,10 +18,13 @@ constexpr char kEnd = 'e';
 
 // Pipe of the handler; a handler may use nothing else of the object.
 std::atomic<int> signal_pipe{-1};
+// Known at once, before the listener has read the pipe.
+std::atomic<bool> signal_came{false};
 struct sigaction previous_action;
 
 void HandleSignal(int) {
   const int saved_errno = errno;
+  signal_came = true;
   const char byte = kSignal;
   [[maybe_unused]] const ssize_t written = write(signal_pipe, &byte, 1);
   errno = saved_errno;
@@ -32,6 +35,7 @@ void HandleSignal(int) {
 Interrupt::Interrupt() {
   if (pipe2(pipe_, O_CLOEXEC) != 0) std::abort();
   signal_pipe = pipe_[1];
+  signal_came = false;
   listener_ = std::thread([this] { Listen(); });
   struct sigaction action = {};
   action.sa_handler = HandleSignal;
@@ -61,10 +65,7 @@ void Interrupt::Listen() {
   }
 }
 
-bool Interrupt::raised() const {
-  MutexLock lock(&mutex_);
-  return raised_;
-}
+bool Interrupt::raised() const { return signal_came; }
 
 bool Interrupt::WaitFor(absl::Duration duration) {
   const auto until =

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/cli/flag_value.h"
@@ -76,8 +77,10 @@ std::string UnknownArgument(const Program& program, const CommandPath& path,
   for (const Command& command : path.back()->commands)
     commands.emplace_back(command.name);
   const std::vector<std::string> flags = FlagNames(program, path);
+  double number = 0;  // no name, but a value without its flag
   const bool has_dataset =
-      std::find(flags.begin(), flags.end(), "--dataset") != flags.end();
+      std::find(flags.begin(), flags.end(), "--dataset") != flags.end() &&
+      !absl::SimpleAtod(argument, &number);
   return commands.empty()
              ? absl::StrCat("Unexpected `", argument, "`",
                             has_dataset

@@ -152,9 +152,7 @@ RankFacts FactsOf(const ChoiceSplit& split, int rank, std::uint64_t seed,
   }
   for (const double cosine : MatchedCosines(fits[0].w, fits[1].w)) {
     facts.stability += cosine / rank;
-    facts.stable_parts +=
-        JudgePart(ReliabilityOfHalves(cosine)) == PartJudgement::kReliable ? 1
-                                                                           : 0;
+    facts.stable_parts += cosine >= kReliablePart ? 1 : 0;
   }
   return facts;
 }
@@ -187,8 +185,9 @@ std::string AdviceOn(const RankChoice& choice) {
     for (const RankFacts& facts : ranks)
       stable = std::max(stable, facts.stable_parts);
     return stable < 1
-               ? "No part is stable at any of these ranks: they are probably "
-                 "noise, or more starts and other ranks are needed."
+               ? "No part comes again in both halves, each of which has twice "
+                 "the release's noise variance: choose cannot tell a rank. "
+                 "Judge the parts one by one (dpnmf model --parts)."
                : "No rank is advised: at each of them parts come and go with "
                  "the noise. Judge the parts one by one (dpnmf model --parts).";
   }

@@ -33,7 +33,9 @@ struct RankFacts {
   double held_out_error = 0;
   // Share of the halves' estimates that their own models explain: [0, 1].
   double explained = 0;
-  // Mean number of parts that ReliabilityOfHalves calls reliable.
+  // Mean number of parts whose cosine is at least kReliablePart. Not corrected
+  // for the halves' noise: non-negative columns have cosines of .4 to .7 by
+  // chance, which a correction would lift above the bound.
   double stable_parts = 0;
 };
 
@@ -63,10 +65,9 @@ std::vector<int> RanksToCompare(const DenoisedMoments& denoised);
 // With Z a fresh copy of the noise, Y + Z and Y - Z have independent noise,
 // each of sqrt(2) the release's deviations. For each seed and rank W is fitted
 // to both halves, each from a start of its own. The cosines of the matched
-// columns say what comes again; the halves have more noise than the release,
-// for which ReliabilityOfHalves corrects the number of stable parts. The model
-// W A W' of one half (A = H H'/n) is held against the other half Y2 off the
-// diagonal:
+// columns say what comes again; since the halves have more noise than the
+// release, they are on the low side. The model W A W' of one half (A = H H'/n)
+// is held against the other half Y2 off the diagonal:
 //   held_out = (2 <P, Y2> - |P|^2) / <Y1, Y2>,  1 - |P - G|^2 / |G|^2 in the
 //   mean.
 // Where <Y1, Y2> is not above 0 it is 0. The advice: ChooseAmong. The same bits

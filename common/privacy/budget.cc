@@ -20,10 +20,10 @@ std::string ShownUp(const absl::StatusOr<double>& epsilon) {
   return epsilon.ok() ? FormatUp(*epsilon) : "unknown";
 }
 
-std::string Advice(const Budget& budget, MuSquared room, double largest_run,
+std::string Advice(const Budget& budget, MuSquared room, bool used_up,
                    bool is_own_limit) {
   const bool may_return = budget.reserved > MuSquared();
-  if (largest_run >= kLeastRun) {
+  if (!used_up) {
     return absl::StrCat("ask for at most the largest run",
                         may_return ? ", or wait until open runs end" : "");
   }
@@ -71,24 +71,32 @@ absl::StatusOr<double> LargestRun(MuSquared room, Conversion conversion,
   return std::clamp(above - margin, 0.0, kLargestRequest);
 }
 
+bool IsUsedUp(double largest_run, MuSquared cap, Conversion conversion,
+              double delta) {
+  const auto whole = Epsilon(conversion, cap, delta);
+  return whole.ok() && largest_run < 1e-3 * std::min(1.0, *whole);
+}
+
 std::string OverBudgetSentence(std::string_view owner, MuSquared asked,
                                const Budget& budget, MuSquared room,
                                Conversion conversion, double delta,
                                bool is_own_limit) {
   const auto largest = LargestRun(room, conversion, delta);
+  const bool used_up =
+      IsUsedUp(largest.value_or(0), budget.cap, conversion, delta);
   return absl::StrCat(
       "The run exceeds the ", is_own_limit ? "own limit" : "budget", " of ",
       View(owner), ": asked epsilon ",
       ShownUp(Epsilon(conversion, asked, delta)), ", spent ",
       ShownUp(Spent(budget, conversion, delta)), ", spent and reserved ",
       ShownUp(SpentAndReserved(budget, conversion, delta)), ", largest run ",
-      !largest.ok()           ? "unknown"
-      : *largest >= kLeastRun ? FormatDown(*largest)
-                              : "0",
+      !largest.ok() ? "unknown"
+      : used_up     ? "0"
+                    : FormatDown(*largest),
       is_own_limit ? ", limit " : ", cap ",
       ShownUp(Epsilon(conversion, budget.cap, delta)), " (",
       View(NameOf(conversion)), " at delta ", FormatNumber(delta), "); ",
-      Advice(budget, room, largest.value_or(0), is_own_limit), ".");
+      Advice(budget, room, used_up, is_own_limit), ".");
 }
 
 }  // namespace dpnmf

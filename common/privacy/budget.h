@@ -51,8 +51,10 @@ absl::StatusOr<double> SpentAndReserved(const Budget& budget,
 // digits, if `room` is what it allows. 0: no run fits.
 absl::StatusOr<double> LargestRun(MuSquared room, Conversion conversion,
                                   double delta);
-// A largest run below this is no run: what is left of a budget is rounding.
-inline constexpr double kLeastRun = 1e-3;
+// True if the largest run is below a thousandth of what `cap` allows, or of 1:
+// what is left of the budget is rounding. False if `cap` has no epsilon.
+bool IsUsedUp(double largest_run, MuSquared cap, Conversion conversion,
+              double delta);
 
 // "over the budget of population `people`: asked epsilon 1, spent 0.3488, spent
 // and reserved 0.7028, largest run 0.7027, cap 1 (rdp at delta 1e-05); ask for

@@ -86,14 +86,15 @@ std::string AddressIn(const std::string& text) {
 }
 
 // Sentence for a connection that there is not.
-std::string UnreachableText(const std::string& text) {
+std::string UnreachableText(const std::string& text, const std::string& peer) {
   const std::size_t through = text.find("; through ");
   if (through != std::string::npos)
     return absl::StrCat("The other side cannot be reached",
                         text.substr(through),
                         ". Check that proxy, the address, and that the server "
                         "runs.");
-  const std::string address = AddressIn(text);
+  std::string address = AddressIn(text);
+  if (address.empty()) address = AddressIn(absl::StrCat(peer, ": "));
   if (!address.empty() && text.find("refused") != std::string::npos)
     return absl::StrCat("Nothing answers at ", address,
                         "; check that the server runs, and its address.");
@@ -105,6 +106,12 @@ std::string UnreachableText(const std::string& text) {
                         " has no address; check its spelling and the DNS "
                         "server.");
   }
+  if (text.find("handshake failed") != std::string::npos)
+    return absl::StrCat(
+        "The other side", address.empty() ? "" : " at ", address,
+        " answers, but the two did not agree on TLS: check that a dpnmf server "
+        "has this address, and that the certificates and CAs of both sides "
+        "are in date and known to each other; doctor tells which.");
   if (text.find("losed") != std::string::npos ||
       text.find("reset") != std::string::npos ||
       text.find("Broken pipe") != std::string::npos)
@@ -118,13 +125,14 @@ std::string UnreachableText(const std::string& text) {
 }
 
 // A status that the transport made, not the other program.
-absl::Status FromTransport(const grpc::Status& status) {
+absl::Status FromTransport(const grpc::Status& status,
+                           const std::string& peer) {
   const absl::StatusCode kind = KindOf(status.error_code());
   const std::string text = status.error_message();
   switch (kind) {
     case absl::StatusCode::kUnavailable:
       DPNMF_RETURN_IF_ERROR(OwnRefusal(text));
-      return Refusal(kind, "unreachable", UnreachableText(text));
+      return Refusal(kind, "unreachable", UnreachableText(text, peer));
     case absl::StatusCode::kDeadlineExceeded:
       return Refusal(kind, "deadline-exceeded",
                      "The other side did not answer in time; try again.");
@@ -186,10 +194,10 @@ std::string HandshakeText(const absl::Status& refusal) {
   return absl::StrCat(refusal.message(), " [", ReasonCode(refusal), "]");
 }
 
-absl::Status FromGrpc(const grpc::Status& status) {
+absl::Status FromGrpc(const grpc::Status& status, const std::string& peer) {
   if (status.ok()) return absl::OkStatus();
   const std::string code = CodeOf(status);
-  if (code.empty()) return FromTransport(status);
+  if (code.empty()) return FromTransport(status, peer);
   return Refusal(KindOf(status.error_code()), code, status.error_message());
 }
 

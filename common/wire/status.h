@@ -20,7 +20,8 @@ grpc::Status ToGrpc(const absl::Status& status);
 // "not-authenticated"; other statuses without a detail get "rpc-failed". If
 // this side refused the server's certificate, which the transport calls
 // UNAVAILABLE, the status is that refusal: UNAUTHENTICATED "certificate-...".
-absl::Status FromGrpc(const grpc::Status& status);
+// `peer` is ClientContext::peer(): the address, for texts that name none.
+absl::Status FromGrpc(const grpc::Status& status, const std::string& peer = "");
 
 // Returns true if the connection failed, not the call: the other side cannot be
 // reached, or one side does not accept the other's certificate. Certificates

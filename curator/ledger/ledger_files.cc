@@ -116,12 +116,10 @@ absl::StatusOr<FileLock> LockOf(const std::string& directory,
                                 const std::string& name) {
   return FileLock::Take(
       absl::StrCat(directory, "/", name, ".lock"),
-      Refusal(
-          absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
-          absl::StrCat("A curator or another command uses the ", name, " in `",
-                       directory,
-                       "`: if a curator is running there, use `import "
-                       "--online`, else wait for the command, or stop it.")));
+      Refusal(absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
+              absl::StrCat("A curator or another command uses the ", name,
+                           " in `", directory,
+                           "`: stop the curator, or wait for the command.")));
 }
 
 // A new ledger: its first row and its anchor.

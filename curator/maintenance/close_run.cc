@@ -4,11 +4,15 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 
 namespace dpnmf::curator {
 namespace {
+
+// A shorter one is a slip of the hand, and a closed run stays closed.
+constexpr std::size_t kLeastRunDigits = 4;
 
 // The open run of that id, as the rows tell it.
 absl::StatusOr<AbandonedRun> FindOpenRun(const std::vector<LedgerRow>& rows,
@@ -33,10 +37,15 @@ absl::StatusOr<AbandonedRun> FindOpenRun(const std::vector<LedgerRow>& rows,
 
 absl::StatusOr<std::string> WholeRunId(const std::vector<LedgerRow>& rows,
                                        const std::string& digits) {
+  if (digits.size() < kLeastRunDigits) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "run-id-malformed",
+                   absl::StrCat("'", digits, "' is too short for a run: give ",
+                                kLeastRunDigits, " or more digits of its id."));
+  }
   std::set<std::string> found;
+  const std::string lower = absl::AsciiStrToLower(digits);
   for (const LedgerRow& row : rows)
-    if (!digits.empty() && row.run_id.starts_with(digits))
-      found.insert(row.run_id);
+    if (row.run_id.starts_with(lower)) found.insert(row.run_id);
   if (found.size() == 1) return *found.begin();
   if (found.empty()) {
     return Refusal(absl::StatusCode::kNotFound, "run-unknown",

@@ -23,8 +23,9 @@ struct AbandonedRun {
   MuSquared returned;
 };
 
-// The id of the run in `rows` that alone begins with these digits.
-// INVALID_ARGUMENT "run-id-ambiguous"; NOT_FOUND "run-unknown".
+// The id of the run in `rows` that alone begins with these digits: four or
+// more, in small or capital letters. INVALID_ARGUMENT "run-id-malformed",
+// "run-id-ambiguous"; NOT_FOUND "run-unknown".
 absl::StatusOr<std::string> WholeRunId(const std::vector<LedgerRow>& rows,
                                        const std::string& digits);
 

@@ -171,6 +171,8 @@ FakeAnalyst::FakeAnalyst()
       model(Eigen::MatrixXd::Constant(6, 2, 0.25)),
       events({SampleEvent(1), SampleEvent(2), SampleEvent(3)}),
       after_event([](int, std::uint64_t) { return grpc::Status::OK; }) {
+  // As its stages, and another model than that of the run.
+  plan.mutable_specification()->mutable_parameters()->set_rounds(30);
   *datasets.add_datasets() = SampleDataset("digits");
   datasets.set_version("0.1.0");
 }
@@ -428,10 +430,10 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
 }
 
 grpc::Status FakeAnalyst::GetBudget(grpc::ServerContext*,
-                                    const v1::GetBudgetRequest*,
+                                    const v1::GetBudgetRequest* request,
                                     v1::GetBudgetReply* reply) {
   *reply = budget;
-  return grpc::Status::OK;
+  return budget_status[request->dataset()];
 }
 
 FakeServer::FakeServer() {

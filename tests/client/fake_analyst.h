@@ -37,6 +37,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   v1::ListDatasetsReply datasets;
   v1::PlanRunReply plan;
   v1::GetBudgetReply budget;
+  std::map<std::string, grpc::Status> budget_status;  // by data set; else OK
   std::vector<v1::Run> runs;
   Eigen::MatrixXd model;
   // Data set of the model; if not set, the server does not keep it.

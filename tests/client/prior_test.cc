@@ -70,6 +70,20 @@ TEST(ReadPriors, TakesNamesOfFeaturesFromEveryFileOfText) {
   }
 }
 
+TEST(ReadPriors, ASquareFileWithoutNamesIsNotGuessed) {
+  const Scratch scratch;
+  const std::string square = scratch.Write("p.txt", "1 2\n3 4\n");
+  EXPECT_EQ(ReasonCode(ReadOne(square, "").status()), "prior-shape-invalid");
+  EXPECT_EQ(ReadOne(square, "rows")->entries(0, 1), 3);
+  EXPECT_EQ(ReadOne(square, "columns")->entries(0, 1), 2);
+  EXPECT_TRUE(ReadOne("dictionary:" + square, "").ok());
+  EXPECT_EQ(
+      ReadOne(scratch.Write("n.csv", "x,y\n1,2\n3,4\n"), "")->entries(0, 1), 3);
+  EXPECT_EQ(
+      ReadOne(scratch.Write("w.txt", "1 2\n3 4\n5 6\n"), "")->entries.rows(),
+      2);
+}
+
 TEST(ReadPriors, AMomentHasBothSignsAndTheNamesAboveIt) {
   Eigen::MatrixXd expected(2, 2);
   expected << 2, -0.1, -0.1, 3;

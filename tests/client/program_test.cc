@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/trace.h"
+#include "common/wire/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -143,6 +144,25 @@ TEST_F(Program, BudgetWithoutADataSetShowsEachPopulationOnce) {
   EXPECT_THAT(out_.str(), HasSubstr("MU^2"));
   analyst().budget.set_agree(false);
   EXPECT_EQ(Run({"budget"}), kExitDataLoss);
+}
+
+TEST_F(Program, OneBudgetThatCannotBeReadHidesNoOther) {
+  // A federation of the first one's people, which the server cannot ask.
+  v1::Dataset* const all = analyst().datasets.add_datasets();
+  *all = SampleDataset("digits");
+  all->set_name("hospitals");
+  all->mutable_federation()->set_members(2);
+  *analyst().datasets.add_datasets() = SampleDataset("faces");
+  analyst().budget_status["hospitals"] =
+      ToGrpc(Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
+                     "Curator b is away."));
+  EXPECT_EQ(Run({"budget"}), kExitUnreachable);
+  EXPECT_EQ(err_.str(),
+            "dpnmf: data set 'hospitals': Curator b is away. "
+            "[curator-unreachable]\n");
+  const std::string::size_type first = out_.str().find("guarantee of the cap");
+  EXPECT_NE(out_.str().find("guarantee of the cap", first + 1),
+            std::string::npos);
 }
 
 TEST_F(Program, ABrokenMirrorIsExitCodeEight) {

@@ -308,6 +308,9 @@ TEST(Text, ABudgetShowsTheAnalystsOwnLimit) {
               AllOf(HasSubstr("largest run                epsilon 0 at"),
                     HasSubstr("is spent or reserved: it is used up; ask the "
                               "curator's operator, who can raise it\n")));
+  // No operator can give more than the cap has.
+  *reply.mutable_record()->mutable_charged() = reply.record().cap();
+  EXPECT_THAT(BudgetText(reply), HasSubstr("used up, and so is the cap\n"));
 }
 
 // Every text that names a guarantee says that it does not hold.

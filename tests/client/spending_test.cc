@@ -91,10 +91,17 @@ TEST_F(Spending, WhatHasNotPaidDoesNotCount) {
   };
   EXPECT_TRUE(asks([](v1::Run*) {}));
   EXPECT_FALSE(asks([](v1::Run* run) { run->set_parent(kRunId); }));
-  EXPECT_FALSE(
-      asks([](v1::Run* run) { run->set_state(v1::RUN_STATE_FAILED); }));
-  EXPECT_FALSE(
-      asks([](v1::Run* run) { run->set_state(v1::RUN_STATE_CANCELLED); }));
+  for (const v1::RunState ended :
+       {v1::RUN_STATE_FAILED, v1::RUN_STATE_CANCELLED,
+        v1::RUN_STATE_CANCELLING}) {
+    // Refit takes the release of a run that was ended after it came.
+    EXPECT_TRUE(asks([&](v1::Run* run) { run->set_state(ended); }));
+    EXPECT_THAT(err_.str(), HasSubstr("has paid epsilon 1"));
+    EXPECT_FALSE(asks([&](v1::Run* run) {
+      run->set_state(ended);
+      run->set_rounds_done(0);
+    }));
+  }
   EXPECT_FALSE(asks([](v1::Run* run) {
     run->mutable_specification()->mutable_parameters()->set_dataset("faces");
   }));
@@ -103,9 +110,35 @@ TEST_F(Spending, WhatHasNotPaidDoesNotCount) {
   }));
 }
 
-TEST_F(Spending, ARunInRoundsIsNoRefit) {
-  analyst().plan.mutable_plan()->add_stages()->set_release("statistics");
-  EXPECT_EQ(RunWith("train"), kExitOk) << err_.str();
+TEST_F(Spending, ARunInRoundsIsNotBoughtTwice) {
+  const auto both = [&](const auto& change) {
+    change(analyst().plan.mutable_specification()->mutable_parameters());
+    change(analyst().runs[0].mutable_specification()->mutable_parameters());
+  };
+  both([](v1::RunParameters* asked) {
+    asked->set_mechanism("statistics");
+    asked->set_rounds(3);
+  });
+  EXPECT_EQ(RunWith("train"), kExitState);
+  EXPECT_EQ(err_.str(),
+            "dpnmf: Run 3f9a01234567 has paid epsilon 1 for the same on data "
+            "set 'digits': 'dpnmf model 3f9a01234567' gives a model from it "
+            "for free. Nothing was started; to pay for this run nevertheless, "
+            "add --spend-again. [release-paid]\n");
+  const v1::PlanRunReply same = analyst().plan;
+  const auto asks = [&](const auto& change) {
+    analyst().plan = same;
+    change(analyst().plan.mutable_specification()->mutable_parameters());
+    return RunWith("train") == kExitState;
+  };
+  EXPECT_TRUE(asks([](v1::RunParameters* run) { run->set_epsilon(0.5); }));
+  EXPECT_FALSE(asks([](v1::RunParameters* run) { run->set_epsilon(2); }));
+  EXPECT_FALSE(asks([](v1::RunParameters* run) { run->set_rank(3); }));
+  EXPECT_FALSE(asks([](v1::RunParameters* run) { run->set_rounds(9); }));
+  EXPECT_FALSE(
+      asks([](v1::RunParameters* run) { run->set_mechanism("gradient"); }));
+  analyst().runs[0].set_state(v1::RUN_STATE_FAILED);  // has no whole model
+  EXPECT_FALSE(asks([](v1::RunParameters*) {}));
 }
 
 TEST_F(Spending, ARequestIdNamesTheReleaseThatIsWanted) {
@@ -114,7 +147,7 @@ TEST_F(Spending, ARequestIdNamesTheReleaseThatIsWanted) {
 }
 
 TEST_F(Spending, ARunOfFewReliablePartsIsAskedFor) {
-  analyst().runs[0].set_state(v1::RUN_STATE_FAILED);
+  analyst().runs[0].set_parent(kRunId);  // has paid nothing
   Forecast(2, 5);
   EXPECT_EQ(RunWith("train"), kExitState);
   EXPECT_EQ(err_.str(),
@@ -129,7 +162,7 @@ TEST_F(Spending, ARunOfFewReliablePartsIsAskedFor) {
 }
 
 TEST_F(Spending, HalfOfThePartsIsEnough) {
-  analyst().runs[0].set_state(v1::RUN_STATE_FAILED);
+  analyst().runs[0].set_parent(kRunId);  // has paid nothing
   Forecast(3, 6);
   EXPECT_EQ(RunWith("train"), kExitOk);
   EXPECT_THAT(err_.str(), HasSubstr("note: Expect few parts."));
@@ -141,12 +174,27 @@ TEST_F(Spending, ABudgetThatIsSpentIsToldFirst) {
   EXPECT_THAT(err_.str(), Not(HasSubstr("refit")));
 }
 
-TEST_F(Spending, ARequestThatIsKnownIsNotAskedAbout) {
+// The id may be that of another client's request.
+TEST_F(Spending, ARequestIdThatIsKnownSkipsNoQuestion) {
   Forecast(1, 5);
-  analyst().plan.mutable_specification()->set_request_id("monday");
+  for (v1::RunSpecification* asked :
+       {analyst().plan.mutable_specification(),
+        analyst().runs[0].mutable_specification()})
+    asked->set_request_id("monday");
   EXPECT_EQ(RunWith("train", {"--request-id", "monday"}), kExitState);
-  analyst().runs[0].mutable_specification()->set_request_id("monday");
-  EXPECT_EQ(RunWith("train", {"--request-id", "monday"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[run-unreliable]"));
+}
+
+TEST_F(Spending, WithoutAPlanNothingIsStarted) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::DEADLINE_EXCEEDED}) {
+    analyst().planned = grpc::Status(code, "no answer");
+    EXPECT_EQ(RunWith("train"), kExitUnreachable);
+    EXPECT_THAT(err_.str(), HasSubstr(" No run was started. ["));
+    EXPECT_FALSE(Started());
+    EXPECT_EQ(RunWith("train", {"--spend-again"}), kExitOk) << err_.str();
+    EXPECT_TRUE(Started());
+  }
 }
 
 }  // namespace

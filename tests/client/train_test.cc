@@ -1,4 +1,7 @@
 // plan and train: what is sent, what is printed, and which runs are refused.
+#include <signal.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -332,6 +335,26 @@ TEST_F(ProgramOfMonths, AnAimedReleaseIsNotAddedAndIsNamed) {
   // Neither is the sum begun without it, nor is anything paid for.
   EXPECT_THAT(analyst().refits, IsEmpty());
   EXPECT_EQ(analyst().last_specification.ByteSizeLong(), 0u);
+}
+
+// The signal may come before the answer or after it.
+TEST_F(ProgramOfMonths, CtrlCAtTheFirstStartBuysNoSecond) {
+  analyst().plan.mutable_specification()->mutable_parameters()->set_moment_rows(
+      6);
+  int starts = 0;
+  analyst().on_start = [&] {
+    ++starts;
+    kill(getpid(), SIGINT);
+  };
+  for (int trial = 0; trial < 20; ++trial) {
+    analyst().runs = {SampleRun(kRunId)};
+    analyst().started = RunOn("jan", "moments", 'd');
+    starts = 0;
+    EXPECT_EQ(TrainMonths({"--epsilon", "1", "--spend-again"}),
+              kExitInterrupted);
+    EXPECT_THAT(err_.str(), HasSubstr("[interrupted]"));
+    EXPECT_EQ(starts, 1);
+  }
 }
 
 TEST_F(ProgramOfMonths, WithAnEpsilonARunOfMomentsTakesItsPlace) {

@@ -73,7 +73,7 @@ log_has() { deploy/compose.sh logs "$1" 2>&1 | grep -- "$2" >/dev/null; }
 # Starts a run of $long rounds that costs a share of the budget; sets $run.
 long=1000 # the most that a run may have
 start_long() {
-  client train --dataset digits --rank 4 --rounds $long --epsilon 0.8 >"$work/out" 2>&1 || fail "start a long run"
+  client train --spend-again --dataset digits --rank 4 --rounds $long --epsilon 0.8 >"$work/out" 2>&1 || fail "start a long run"
   run=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
   number=$((number + 1))
   await past "$run" 2 || fail "the long run does not begin"

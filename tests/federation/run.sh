@@ -181,7 +181,7 @@ hits=0
 for who in a b c; do
   reachable || no "the curators are back"
   at=$(charges $who "group-$who")
-  alice train --federation hospitals --rank 2 --rounds 250 --mechanism statistics --epsilon 0.5 --seed "$RANDOM" ||
+  alice train --spend-again --federation hospitals --rank 2 --rounds 250 --mechanism statistics --epsilon 0.5 --seed "$RANDOM" ||
     { no "start of the long run"; continue; }
   id=$(run_id)
   for kill in 1 2 3 4; do

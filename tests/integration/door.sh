@@ -154,7 +154,7 @@ sed 's/"void_since": *"\([0-9]*\)"/"void_since":"1"/' "$work/after.jsonl" >"$wor
 cmp -s "$work/after.jsonl" "$work/forged.jsonl" && fail "nothing was forged"
 exits 8 "a forged mark" dpnmf receipts verify "$work/forged.jsonl" --key "$data/receipt.pub"
 says receipt-invalid
-exits 0 "a run all the same" as alice train --dataset visits --rank 2 --rounds 2 --epsilon 1 --wait
+exits 0 "a run all the same" as alice train --spend-again --dataset visits --rank 2 --rounds 2 --epsilon 1 --wait
 says "VOID since 20"
 exits 0 "the budget agrees" as alice budget --dataset visits --format json
 says '"agree": true'

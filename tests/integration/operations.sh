@@ -31,9 +31,9 @@ eventually() { # WHAT COMMAND...
   done
   fail "$what"
 }
-train=(train --dataset people --rank 2 --rounds 3 --epsilon 0.2)
+train=(train --spend-again --dataset people --rank 2 --rounds 3 --epsilon 0.2)
 start_run() { # ROUNDS EPSILON: sets $id
-  exits 0 "start" as alice train --dataset people --rank 2 --rounds "$1" --epsilon "$2"
+  exits 0 "start" as alice train --spend-again --dataset people --rank 2 --rounds "$1" --epsilon "$2"
   id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 }
 state() { as alice show "$1" --format json; sed -n 's/.*"state": "RUN_STATE_\([A-Z]*\)".*/\1/p' "$work/out"; }

@@ -129,7 +129,7 @@ if timeout 20 dpnmf-curator serve $(curator_flags) --pace-milliseconds 500 --pac
 says pace-nonzeros-exceeded
 start_curator --pace-milliseconds 500 --pace-nonzeros "$most" || fail "paced mode"
 start_analyst || fail "analyst of the paced curator"
-exits 0 "paced run" as alice train --dataset films --epsilon 0.5 --wait
+exits 0 "paced run" as alice train --spend-again --dataset films --epsilon 0.5 --wait
 kill -TERM $curator_pid $analyst_pid
 wait
 echo "ratings passed"

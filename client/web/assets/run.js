@@ -206,7 +206,7 @@ function partsSection(now, facts, signal, persist) {
       const parts = await models.partFacts(run.run_id, signal);
       if (mine !== loads) return;
       known = parts;
-      fill(reliance, known ? 'Reliability: the cosine to be expected with the part of another draw of the noise; below 0.80 a part is probably noise.' : null);
+      fill(reliance, known ? 'Reliability: the cosine to be expected with the part of another draw of the noise; from 0.80 on a part is reliable, below 0.60 it is probably noise.' : null);
       if (known) draw();
     }).catch((error) => {
       if (mine === loads) fill(reliance, error.name === 'AbortError' || error.isUnknownCall ? null

@@ -81,6 +81,17 @@ absl::Status AddOnline(const ImportFlags& flags) {
                               "the server again."));
 }
 
+// Opens the ledger; one in use is refused with the way past a running curator.
+absl::StatusOr<std::unique_ptr<Ledger>> OpenForImport(
+    const Ledger::Options& options) {
+  auto ledger = Ledger::Open(options);
+  if (ReasonCode(ledger.status()) != "data-dir-in-use") return ledger;
+  return Refusal(ledger.status().code(), "data-dir-in-use",
+                 absl::StrCat(ledger.status().message(),
+                              " `import --online` imports while a curator is "
+                              "running there."));
+}
+
 // Opens a ledger that exists, so that one in use and a damaged one are refused
 // before a long file is read. Nothing if there is none yet: a refused import
 // then leaves none behind.
@@ -88,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
     const Ledger::Options& options) {
   if (!std::filesystem::exists(options.directory + "/ledger.sqlite"))
     return nullptr;
-  return Ledger::Open(options);
+  return OpenForImport(options);
 }
 
 // Before anything is written.
@@ -223,7 +234,7 @@ class ImportRun {
           DeclaredDataset{description.name, assigned, digests});
     }
     if (ledger_ == nullptr) {
-      DPNMF_ASSIGN_OR_RETURN(ledger_, Ledger::Open(ledger_paths_));
+      DPNMF_ASSIGN_OR_RETURN(ledger_, OpenForImport(ledger_paths_));
     }
     DPNMF_RETURN_IF_ERROR(ledger_->DeclarePopulation(policy_));
     DPNMF_RETURN_IF_ERROR(

@@ -323,7 +323,7 @@ class Part:
 
     explained: float  # share of the second moment: [0, 1]
     reliability: float  # cosine to its match over fresh copies of the noise
-    noise: bool  # take it for noise
+    noise: bool  # reliability below .6: probably noise
 
 
 @dataclasses.dataclass(frozen=True)

@@ -524,6 +524,8 @@ TEST_F(CommandLine, AWordThatMayBeADataSetIsAskedAbout) {
   EXPECT_EQ(Complaint({"check", "visits"}),
             "Unexpected `visits` (did you mean --dataset visits?); see 'tool "
             "check --help'.");
+  EXPECT_EQ(Complaint({"check", "10"}),
+            "Unexpected `10`; see 'tool check --help'.");
 }
 
 TEST_F(CommandLine, HealthIsAlsoAFlag) {

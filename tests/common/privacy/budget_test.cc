@@ -175,5 +175,16 @@ TEST(Budget, AnOwnLimitThatIsUsedUpIsNamedWithWhomToAsk) {
               HasSubstr("; ask for at most the largest run."));
 }
 
+TEST(Budget, ASmallCapIsNotUsedUpFromTheStart) {
+  const MuSquared cap = CostOf(Conversion::kRdp, 5e-4, kDelta);
+  EXPECT_FALSE(IsUsedUp(5e-4, cap, Conversion::kRdp, kDelta));
+  EXPECT_TRUE(IsUsedUp(4e-7, cap, Conversion::kRdp, kDelta));
+  const Budget budget = {.cap = cap};
+  EXPECT_THAT(
+      OverBudgetSentence("x", CostOf(Conversion::kRdp, 1, kDelta), budget,
+                         RoomOf(budget), Conversion::kRdp, kDelta),
+      HasSubstr("; ask for at most the largest run."));
+}
+
 }  // namespace
 }  // namespace dpnmf

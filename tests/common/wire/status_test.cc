@@ -74,11 +74,26 @@ TEST(Status, WhatCannotBeReachedIsNamedByItsAddressAndWithoutGrpcsWords) {
               "The other side ended the connection: it stops, or it refuses "
               "this side's certificate (revoked, expired, or of a CA that it "
               "does not know).");
+  // The address that was dialled, where the text has none.
+  EXPECT_TRUE(absl::StartsWith(
+      FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"),
+               "ipv4:127.0.0.1:17432")
+          .message(),
+      "The other side at 127.0.0.1:17432 ended the connection: "));
   EXPECT_EQ(sentence(all + "UNKNOWN: connect timed out; through the proxy "
                            "http://p:1 that https_proxy names"),
             "The other side cannot be reached; through the proxy http://p:1 "
             "that https_proxy names. Check that proxy, the address, and that "
             "the server runs.");
+  for (const char* text :
+       {"Ssl handshake failed: SSL_ERROR_SSL: error:1408F10B:SSL "
+        "routines:ssl3_get_record:wrong version number",
+        "Tls handshake failed (TSI_PROTOCOL_FAILURE)"})
+    EXPECT_EQ(sentence(all + "UNKNOWN: ipv4:127.0.0.1:17432: " + text),
+              "The other side at 127.0.0.1:17432 answers, but the two did not "
+              "agree on TLS: check that a dpnmf server has this address, and "
+              "that the certificates and CAs of both sides are in date and "
+              "known to each other; doctor tells which.");
   EXPECT_EQ(sentence("something else"),
             "There is no connection to the other side; check that the server "
             "runs, its address, and firewalls.");

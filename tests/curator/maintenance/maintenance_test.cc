@@ -490,22 +490,20 @@ TEST_F(CloseByOperator, GivesBackWhatWasReservedAndNothingThatWasCharged) {
   EXPECT_EQ(Audit().anchor, AnchorState::kAgrees);
 }
 
-TEST_F(CloseByOperator, TakesTheFirstDigitsOfARun) {
-  Train(1, 1, false);
-  Train(2, 1, false);
-  Stop();
-  const std::vector<LedgerRow> rows = Audit().rows;
-  const std::string id = RunId(1), other = RunId(2);
-  EXPECT_EQ(WholeRunId(rows, id).value(), id);
-  std::size_t common = 0;
-  while (id[common] == other[common]) ++common;
-  EXPECT_EQ(WholeRunId(rows, id.substr(0, common + 1)).value(), id);
-  if (common > 0) {
-    EXPECT_EQ(ReasonCode(WholeRunId(rows, id.substr(0, common)).status()),
-              "run-id-ambiguous");
-  }
-  for (const char* digits : {"", "zz"})
-    EXPECT_EQ(ReasonCode(WholeRunId(rows, digits).status()), "run-unknown");
+TEST(WholeRunId, TakesTheFirstDigitsOfARun) {
+  std::vector<LedgerRow> rows(3);
+  rows[0].run_id = rows[1].run_id = "3f9a0123456789abcdef0123456789ab";
+  rows[2].run_id = "3f9abc23456789abcdef0123456789ab";
+  const auto code = [&](const std::string& digits) {
+    return ReasonCode(WholeRunId(rows, digits).status());
+  };
+  for (const std::string& digits :
+       {rows[0].run_id, std::string("3f9a0"), std::string("3F9A0")})
+    EXPECT_EQ(WholeRunId(rows, digits).value(), rows[0].run_id) << digits;
+  EXPECT_EQ(code("3f9a"), "run-id-ambiguous");
+  EXPECT_EQ(code("ffff"), "run-unknown");
+  for (const char* digits : {"", "3", "3f9"})
+    EXPECT_EQ(code(digits), "run-id-malformed") << digits;
 }
 
 TEST_F(CloseByOperator, IsWrittenDownBeforeItIsDone) {
