@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/moments/aim.h"
 #include "common/moments/moment_estimates.h"
 #include "common/moments/moments.h"
+#include "common/moments/people_model.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/linear_algebra.h"
@@ -62,7 +65,7 @@ MatrixXd SmoothPeople(Index count) {
 }
 
 NoisedMoments OrderedRelease(const MatrixXd& people, double stddev,
-                             std::uint64_t seed,  // not of a split's: 1 to 10
+                             std::uint64_t seed,  // not of a split's: 1 to 4
                              std::shared_ptr<const OrderOnRows> order) {
   Draws draws(seed);
   NoisedMoments release;
@@ -107,17 +110,16 @@ TEST(FeatureOrder, IsCheckedAgainstTheNumberOfFeatures) {
 }
 
 // Patterns are the eigenvectors of exp(-distance / r): the kernel of the
-// distances that are written here must be diagonal in them, falling.
+// distances that are written here must be diagonal in them.
 void ExpectPatternsOf(const FeatureOrder& order, std::uint64_t features,
                       const std::vector<int>& rows, const MatrixXd& distances,
                       double largest) {
-  const MatrixXd u = PatternsOf({order, features, rows});
+  const MatrixXd u = PatternsOf({order, features, rows}).columns;
+  ASSERT_EQ(u.cols(), distances.cols());
   const MatrixXd kernel = (-distances.array() / (largest / 2)).exp();
   MatrixXd inner = u.transpose() * kernel * u;
-  const VectorXd values = inner.diagonal();
   inner.diagonal().setZero();
   EXPECT_LT(inner.norm(), 1e-12);
-  for (Index i = 1; i < values.size(); ++i) EXPECT_LE(values(i), values(i - 1));
 }
 
 TEST(FeatureOrder, MeasuresDistances) {
@@ -130,11 +132,22 @@ TEST(FeatureOrder, MeasuresDistances) {
   ExpectPatternsOf(OrderKind(FeatureOrder::Kind::kCircular), 12, {0, 2, 11},
                    MatrixXd{{0, 2, 1}, {2, 0, 3}, {1, 3, 0}}, 3);
   FeatureOrder graph = OrderKind(FeatureOrder::Kind::kGraph);
-  graph.edges = {{0, 2}, {2, 5}, {5, 5}, {1, 3}};
-  // From {0, 5} to {1, 3} there is no way: twice the largest and one more.
-  ExpectPatternsOf(
-      graph, 6, {0, 1, 3, 5},
-      MatrixXd{{0, 5, 5, 2}, {5, 0, 1, 5}, {5, 1, 0, 5}, {2, 5, 5, 0}}, 2);
+  graph.edges = {{0, 2}, {2, 5}, {5, 5}, {5, 1}};
+  ExpectPatternsOf(graph, 6, {0, 1, 5},
+                   MatrixXd{{0, 3, 2}, {3, 0, 1}, {2, 1, 0}}, 3);
+}
+
+// Parts of a graph without a way between them have no common roughness.
+TEST(FeatureOrder, HasNoPatternsOnAGraphInParts) {
+  FeatureOrder graph = OrderKind(FeatureOrder::Kind::kGraph);
+  for (std::uint32_t i = 1; i + 1 < kOrderFeatures; ++i)
+    graph.edges.push_back({i - 1, i});  // the last feature is isolated
+  EXPECT_EQ(PatternsOf(*OnAll(graph)).columns.cols(), 0);
+  const MatrixXd people = SmoothPeople(400);
+  EXPECT_EQ(DenoiseMoments(OrderedRelease(people, 3e-3, 101, OnAll(graph)))->g,
+            DenoiseMoments(OrderedRelease(people, 3e-3, 101, nullptr))->g);
+  graph.edges.push_back({kOrderFeatures - 2, kOrderFeatures - 1});
+  EXPECT_EQ(PatternsOf(*OnAll(graph)).columns.cols(), kOrderFeatures);
 }
 
 TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
@@ -145,7 +158,7 @@ TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
        {OrderKind(FeatureOrder::Kind::kLinear),
         OrderKind(FeatureOrder::Kind::kCircular),
         OrderKind(FeatureOrder::Kind::kGrid, 12), chain}) {
-    const MatrixXd u = PatternsOf(*OnAll(order));
+    const MatrixXd u = PatternsOf(*OnAll(order)).columns;
     EXPECT_LT(
         (u.transpose() * u - MatrixXd::Identity(kOrderFeatures, kOrderFeatures))
             .norm(),
@@ -153,7 +166,7 @@ TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
   }
   for (const FeatureOrder& order :
        {OrderKind(FeatureOrder::Kind::kLinear), chain}) {
-    const MatrixXd u = PatternsOf(*OnAll(order));
+    const MatrixXd u = PatternsOf(*OnAll(order)).columns;
     const auto roughness = [&](Index pattern) {
       return (u.col(pattern).tail(kOrderFeatures - 1) -
               u.col(pattern).head(kOrderFeatures - 1))
@@ -162,6 +175,61 @@ TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
     for (Index pattern = 1; pattern < kOrderFeatures; ++pattern)
       EXPECT_GT(roughness(pattern), roughness(pattern - 1)) << pattern;
   }
+}
+
+// Waves of a circle come in pairs, those of fewer turns first, even or odd.
+TEST(FeatureOrder, PatternsOfACircleArePairsOfWaves) {
+  FeatureOrder ring = OrderKind(FeatureOrder::Kind::kGraph);
+  for (std::uint32_t i = 0; i < kOrderFeatures; ++i)
+    ring.edges.push_back({i, (i + 1) % kOrderFeatures});
+  for (const FeatureOrder& order :
+       {OrderKind(FeatureOrder::Kind::kCircular), ring}) {
+    const MatrixXd u = PatternsOf(*OnAll(order)).columns;
+    for (Index pattern = 0; pattern < kOrderFeatures; ++pattern) {
+      double squares =
+          std::pow(u(0, pattern) - u(kOrderFeatures - 1, pattern), 2);
+      for (Index i = 1; i < kOrderFeatures; ++i)
+        squares += std::pow(u(i, pattern) - u(i - 1, pattern), 2);
+      const auto turns = static_cast<double>((pattern + 1) / 2);
+      EXPECT_NEAR(
+          squares,
+          2 - 2 * std::cos(2 * std::numbers::pi * turns / kOrderFeatures), 1e-9)
+          << pattern;
+    }
+  }
+}
+
+// Differences of neighbours rise along the patterns of a picture, but for a few
+// per cent: diagonal neighbours count as well.
+TEST(FeatureOrder, PatternsOfAPictureGoFromSmoothToRough) {
+  constexpr Index kWidth = 12;
+  const MatrixXd u =
+      PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kGrid, kWidth))).columns;
+  double roughest = 0;
+  for (Index pattern = 0; pattern < kOrderFeatures; ++pattern) {
+    double squares = 0;
+    for (Index i = 0; i < kOrderFeatures; ++i) {
+      if (i % kWidth > 0)
+        squares += std::pow(u(i, pattern) - u(i - 1, pattern), 2);
+      if (i >= kWidth)
+        squares += std::pow(u(i, pattern) - u(i - kWidth, pattern), 2);
+    }
+    EXPECT_GT(squares, roughest - 0.5) << pattern;
+    roughest = std::max(roughest, squares);
+  }
+  EXPECT_GT(roughest, 7);  // of at most 8
+}
+
+// The two waves of one number of turns are both taken or both left.
+TEST(FeatureOrder, CutsNoPairOfACircle) {
+  MatrixXd people = SmoothPeople(400);
+  NoisedMoments release = OrderedRelease(
+      people, 3e-3, 101, OnAll(OrderKind(FeatureOrder::Kind::kCircular)));
+  const DenoisedMoments denoised = DenoiseMoments(release).value();
+  ASSERT_EQ(denoised.direction.size(), 0);  // in patterns
+  const double patterns =
+      std::pow(denoised.noise_edge / (2 * release.stddev_off), 2);
+  EXPECT_EQ(std::lround(patterns) % 2, 1) << patterns;
 }
 
 // With the features themselves as patterns the estimate is that of features.
@@ -177,10 +245,11 @@ TEST(EstimateInPatterns, OfAllFeaturesIsTheEstimateBySpectrum) {
   EXPECT_EQ(in_patterns.spikes, direct.spikes);
 }
 
-// A moment that lies in the patterns comes back as it was, from them and to them.
+// A moment that lies in the patterns comes back as it was, from them and to
+// them.
 TEST(EstimateInPatterns, GoesToThePatternsAndBack) {
-  const MatrixXd u =
-      PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kLinear))).leftCols(24);
+  const MatrixXd u = PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kLinear)))
+                         .columns.leftCols(24);
   Draws draws(9);
   MatrixXd inner = SymmetricNoise(24, 1, 1, &draws);
   inner = inner * inner.transpose();
@@ -211,25 +280,46 @@ TEST(FeatureOrder, GivesTheDiagonalAndTheTraceOfTheEstimate) {
   EXPECT_EQ(DenoiseMoments(release)->trace, release.largest_trace);
 }
 
-// Splits must have the wider noise of some directions, or more patterns than
-// are true seem to predict well.
-TEST(FeatureOrder, CountsTheNoiseThatIsWider) {
+// The noise is larger along the directions that the second release of `aimed`
+// leaves out.
+NoisedMoments AimedRelease(const MatrixXd& people, double stddev,
+                           std::uint64_t seed) {
+  const NoisedMoments first = OrderedRelease(people, stddev, seed, nullptr);
+  const Aim aim = AimOf(first, 1, 8).value();
+  const MatrixXd left =
+      aim.scale *
+      (people - aim.directions * (aim.directions.transpose() * people));
+  const NoisedMoments second =
+      OrderedRelease(left, stddev / 3, seed + 50, nullptr);
+  return WithAimed(first, aim, second.g, stddev / 3).value();
+}
+
+TEST(FeatureOrder, KnowsTheDeviationOfTheNoiseThatIsWider) {
+  const NoisedMoments release = AimedRelease(SmoothPeople(400), 3e-3, 101);
+  ASSERT_GT(release.wider->cross.maxCoeff(), 1.5);
+  const MatrixXd& q = release.wider->directions;
+  Draws draws(35);
+  for (const MatrixXd& a : {MatrixXd(q * q.transpose()),
+                            SymmetricNoise(kOrderFeatures, 1, 1, &draws)}) {
+    double squares = 0;
+    constexpr int kDrawn = 400;
+    for (int i = 0; i < kDrawn; ++i)
+      squares += std::pow(a.cwiseProduct(DrawNoise(release, &draws)).sum(), 2);
+    EXPECT_NEAR(std::sqrt(squares / kDrawn) / DeviationOf(release, a), 1, 0.1);
+  }
+}
+
+// In no order of the features do patterns win over wider noise.
+TEST(FeatureOrder, DoesNotHurtAfterAnAimedRelease) {
   const MatrixXd people = SmoothPeople(400);
-  NoisedMoments release = OrderedRelease(people, 0, 1, nullptr);
-  const MatrixXd g = release.g;
-  release.stddev_off = 3e-4;
-  release.stddev_diagonal = std::sqrt(2.0) * release.stddev_off;
-  WiderNoise wider;
-  wider.directions = EigenOfSymmetric(g).vectors.rightCols(3);
-  wider.cross = VectorXd::Constant(3, 12);
-  wider.inner = MatrixXd::Constant(3, 3, 80);
-  release.wider = std::make_shared<const WiderNoise>(std::move(wider));
-  release.order = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
-  Draws draws(101);
-  release.g = g + DrawNoise(release, &draws);
-  const double all = 2 * release.stddev_off * std::sqrt(kOrderFeatures);
-  // A quarter of the patterns at most.
-  EXPECT_LE(DenoiseMoments(release)->noise_edge, all / 2 + 1e-12);
+  for (const double stddev : {1e-2, 3e-3}) {
+    for (const std::uint64_t seed : {101, 102}) {
+      NoisedMoments release = AimedRelease(people, stddev, seed);
+      const double without = ErrorOf(release, people);
+      release.order = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
+      EXPECT_LT(ErrorOf(release, people), without) << stddev;
+    }
+  }
 }
 
 TEST(FeatureOrder, BringsTheEstimateNearerWhereItIsTrue) {
@@ -245,7 +335,36 @@ TEST(FeatureOrder, BringsTheEstimateNearerWhereItIsTrue) {
   }
 }
 
-// A wrong order is seen to be wrong: features that are dealt out.
+// People with a smooth background and narrow peaks at a few features: an
+// estimate in patterns has the first and not the second.
+TEST(FeatureOrder, DoesNotHurtPeaksOnASmoothBackground) {
+  Draws draws(31);
+  MatrixXd people = MatrixXd::Zero(kOrderFeatures, 400);
+  for (auto person : people.colwise()) {
+    for (int part = 0; part < 8; ++part) {
+      const double size = draws.Exponential();
+      for (Index i = 0; i < kOrderFeatures; ++i) {
+        const double apart = static_cast<double>(i - 12 * part - 6) / 6;
+        person(i) += size * std::exp(-apart * apart / 2);
+      }
+    }
+    for (int peak = 0; peak < 6; ++peak)
+      person(7 + 15 * peak) += 2 * draws.Exponential();
+    person.normalize();
+  }
+  const auto linear = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
+  for (const double stddev : {1e-2, 3e-3, 1e-3, 3e-4, 1e-4}) {
+    for (const std::uint64_t seed : {101, 102, 103}) {
+      EXPECT_LE(
+          ErrorOf(OrderedRelease(people, stddev, seed, linear), people),
+          1.01 * ErrorOf(OrderedRelease(people, stddev, seed, nullptr), people))
+          << stddev;
+    }
+  }
+}
+
+// A wrong order is seen to be wrong: features that are dealt out. 5 and 6: no
+// split has the noise of the release.
 TEST(FeatureOrder, DoesNotHurtWhereItIsWrong) {
   const MatrixXd people = SmoothPeople(400);
   MatrixXd dealt(people.rows(), people.cols());
@@ -258,13 +377,52 @@ TEST(FeatureOrder, DoesNotHurtWhereItIsWrong) {
     dealt.row(i) = people.row(dealt_to[static_cast<std::size_t>(i)]);
   const auto linear = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
   for (const double stddev : {3e-2, 1e-2, 3e-3, 1e-3}) {
-    for (const std::uint64_t seed : {101, 102, 103}) {
+    for (const std::uint64_t seed : {101, 102, 103, 5, 6}) {
       EXPECT_LE(
           ErrorOf(OrderedRelease(dealt, stddev, seed, linear), dealt),
           1.02 * ErrorOf(OrderedRelease(dealt, stddev, seed, nullptr), dealt))
           << stddev;
     }
   }
+}
+
+// Generated people have what single features have beside the patterns.
+TEST(FeatureOrder, KeepsTheVarianceOfFeaturesForPeople) {
+  MatrixXd people = SmoothPeople(2000);
+  Draws draws(33);
+  for (double& entry : people.reshaped())
+    entry = std::max(0.0, entry + 0.05 * draws.Normal());
+  NoisedMoments release = OrderedRelease(
+      people, 1e-3, 101, OnAll(OrderKind(FeatureOrder::Kind::kLinear)));
+  release.largest_trace = 2;
+  const DenoisedMoments denoised = DenoiseMoments(release).value();
+  ASSERT_EQ(denoised.direction.size(), 0);  // in patterns
+  const double trace = release.g.trace();
+  EXPECT_LT(denoised.trace, 0.97 * trace);
+  EXPECT_NEAR(denoised.trace + denoised.beside.sum(), trace, 1e-9);
+  Draws of_people(34);
+  const PeopleLaw law = FitPeopleLaw(denoised, {false, 1e9}).value();
+  EXPECT_NEAR(DrawColumns(law, 4000, &of_people).colwise().squaredNorm().mean(),
+              trace, 0.015 * trace);
+}
+
+TEST(FeatureOrder, TakesPatternsThatAreKnown) {
+  NoisedMoments release =
+      OrderedRelease(SmoothPeople(200), 3e-3, 101,
+                     OnAll(OrderKind(FeatureOrder::Kind::kLinear)));
+  const MatrixXd made = DenoiseMoments(release)->g;
+  release.patterns =
+      std::make_shared<const Patterns>(PatternsOf(*release.order));
+  EXPECT_EQ(DenoiseMoments(release)->g, made);
+  // It does not make them again.
+  release.order = OnAll(OrderKind(FeatureOrder::Kind::kCircular));
+  EXPECT_EQ(DenoiseMoments(release)->g, made);
+}
+
+TEST(FeatureOrder, HasItsMemory) {
+  const double with = WorkOfFit(1024, 10, true).entries,
+               without = WorkOfFit(1024, 10, false).entries;
+  EXPECT_GE(with - without, 20.0 * 1024 * 1024);
 }
 
 TEST(FeatureOrder, GivesTheSameBitsForAnyNumberOfThreads) {
