@@ -262,6 +262,7 @@ Patterns PatternsOf(const OrderOnRows& on, const Stop& stop, int threads) {
 Index ChoosePatterns(const PatternQuestion& question, int threads,
                      const Stop& stop) {
   const MatrixXd& patterns = question.patterns->columns;
+  if (patterns.cols() == 0) return 0;
   std::vector<Index> counts;
   for (int halving = 1; halving <= kHalvings; ++halving) {
     const Index count =
