@@ -171,7 +171,7 @@ Comparison Compared(const HeldOutSplit& split, const MatrixXd& unordered,
           ProductTranspose(q, q, stop) - ProductTranspose(p, p, stop)};
 }
 
-// Roughness of each column of `u` (PatternsOf).
+// Roughness of each column of `u` on a circle or a graph (PatternsOf).
 VectorXd RoughnessOf(const MatrixXd& u, const MatrixXd& distances,
                      const Stop& stop) {
   const Index count = u.rows();
@@ -248,9 +248,14 @@ Patterns PatternsOf(const OrderOnRows& on, const Stop& stop, int threads) {
     return {MatrixXd(distances.rows(), 0), VectorXd()};
   const double range = std::max(largest / 2, 1.0);
   const MatrixXd kernel = (-distances.array() / range).exp().matrix();
-  const MatrixXd columns =
-      EigenOfSymmetric(kernel, stop, threads).vectors.rowwise().reverse();
-  const VectorXd roughness = RoughnessOf(columns, distances, stop);
+  const SymmetricEigen eigen = EigenOfSymmetric(kernel, stop, threads);
+  const MatrixXd columns = eigen.vectors.rowwise().reverse();
+  const bool is_flat = order.kind == FeatureOrder::Kind::kGrid ||
+                       order.kind == FeatureOrder::Kind::kLinear;
+  const VectorXd roughness =
+      is_flat
+          ? VectorXd(eigen.values.maxCoeff() - eigen.values.reverse().array())
+          : RoughnessOf(columns, distances, stop);
   std::vector<Index> from(static_cast<std::size_t>(columns.cols()));
   std::iota(from.begin(), from.end(), 0);
   std::stable_sort(from.begin(), from.end(), [&](Index a, Index b) {

@@ -62,10 +62,11 @@ struct Patterns {
 // Patterns on the M features: cosines on a line or a picture, waves on a
 // circle. They are the eigenvectors of exp(-distance / r); distances are those
 // of pixels (Euclid) or places, or edges to go, and r is half of the largest.
-// Roughness of u is sum_{i < j} exp(-distance / n) (u_i - u_j)^2, n the mean
-// distance of a feature to its nearest: the eigenvalues of a circle and of a
-// graph do not fall with it. No columns if there is no way from one feature of
-// a graph to another: its parts cannot be compared. One eigendecomposition of
+// On a line or a picture they are rougher the smaller their eigenvalue is. On a
+// circle and on a graph eigenvalues do not tell: there the roughness of u is
+// sum_{i < j} exp(-distance / n) (u_i - u_j)^2, n the mean distance of a
+// feature to its nearest. No columns if there is no way from one feature of a
+// graph to another: its parts cannot be compared. One eigendecomposition of
 // M x M.
 Patterns PatternsOf(const OrderOnRows& on, const Stop& stop = {},
                     int threads = 1);
