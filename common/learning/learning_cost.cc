@@ -36,7 +36,8 @@ v1::LearningEstimate EstimateLearning(const v1::RunSpecification& specification,
   const LearningShape shape = {
       static_cast<double>(features), static_cast<double>(run.rank()),
       static_cast<double>(run.moment_rows()),
-      static_cast<double>(specification.learner().steps_per_round())};
+      static_cast<double>(specification.learner().steps_per_round()),
+      specification.has_feature_order()};
   double entries = 0, seconds = 0;
   for (const v1::StagePlan& stage : plan.stages()) {
     const ReleaseKind* const kind = FindReleaseKind(stage.release());

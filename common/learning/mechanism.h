@@ -136,6 +136,7 @@ struct LearningWork {
 };
 struct LearningShape {
   double features = 0, rank = 0, moment_rows = 0, steps_per_round = 0;
+  bool has_order = false;
 };
 
 // The rounds of a stage.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/bad_input.h"
@@ -94,12 +95,14 @@ double DistanceOf(const FeatureOrder& order, std::uint64_t features,
 
 constexpr int kHalvings = 5;
 constexpr Index kFewestPatterns = 4;
-constexpr Index kDampedDirections = 16, kComparedDirections = 8;
+constexpr Index kDampedDirections = 16;
+constexpr Index kFewestCompared = 8, kMostCompared = 16;
 constexpr double kDampedTo = 0.25;  // of the edge of the noise
 constexpr double kDeviations = 1.5;
 // Splits for the number of patterns, and those for the comparison, which takes
 // decompositions of M x M.
 constexpr std::size_t kSplits = 6, kComparedSplits = 2;
+constexpr int kMostAtOnce = 2;
 
 // The leading eigenpairs of an estimate, values rising.
 SymmetricEigen Leading(const SymmetricEigen& all, Index count) {
@@ -141,26 +144,55 @@ SplitEstimates EstimatesOf(const HeldOutSplit& split, const MatrixXd& patterns,
   return result;
 }
 
-// tr Q'Y2Q of the leading directions of either estimate, and |QQ' - PP'|.
+// The leading directions of either estimate: tr Q'Y2Q - tr P'Y2P, and
+// QQ' - PP'.
 struct Comparison {
-  double gain = 0, apart = 0;
+  double gain = 0;
+  MatrixXd apart;  // M x M
 };
 
 Comparison Compared(const HeldOutSplit& split, const MatrixXd& unordered,
                     const MatrixXd& patterns, const MatrixXd& in_patterns,
                     const Stop& stop) {
-  const Index most = std::min(patterns.cols(), kComparedDirections);
-  const MatrixXd q = Product(
-      patterns, Leading(EigenOfSymmetric(in_patterns, stop), most).vectors);
-  const MatrixXd p =
-      Leading(EigenOfSymmetric(unordered, stop), kComparedDirections).vectors;
+  const SymmetricEigen eigen = EigenOfSymmetric(unordered, stop);
+  const double edge = NoiseEdge(unordered, split.stddev);
+  const Index seen = (eigen.values.array() > edge).count();
+  const Index compared = std::min(
+      eigen.values.size(), std::clamp(seen, kFewestCompared, kMostCompared));
+  const MatrixXd p = Leading(eigen, compared).vectors;
+  const MatrixXd q =
+      Product(patterns, Leading(EigenOfSymmetric(in_patterns, stop),
+                                std::min(patterns.cols(), compared))
+                            .vectors);
   const auto energy = [&](const MatrixXd& of) {
     return of.cwiseProduct(Product(split.held_out, of, stop)).sum();
   };
-  const double common = TransposeProduct(q, p).squaredNorm();
   return {energy(q) - energy(p),
-          std::sqrt(std::max(
-              0.0, static_cast<double>(q.cols() + p.cols()) - 2 * common))};
+          ProductTranspose(q, q, stop) - ProductTranspose(p, p, stop)};
+}
+
+// Roughness of each column of `u` on a circle or a graph (PatternsOf).
+VectorXd RoughnessOf(const MatrixXd& u, const MatrixXd& distances,
+                     const Stop& stop) {
+  const Index count = u.rows();
+  if (count < 2) return VectorXd::Zero(count);
+  MatrixXd others = distances;
+  others.diagonal().setConstant(kNoWay);
+  const double nearest = others.colwise().minCoeff().mean();
+  const MatrixXd near = (-others.array() / nearest).exp();
+  const VectorXd sums = near.rowwise().sum();
+  return u.cwiseAbs2().transpose() * sums -
+         u.cwiseProduct(Product(near, u, stop)).colwise().sum().transpose();
+}
+
+// The number of patterns up to `count` that cuts none of one roughness.
+Index WithoutACut(const VectorXd& roughness, Index count) {
+  constexpr double kSame = 1e-9;
+  const double same = kSame * roughness(roughness.size() - 1);
+  while (count > 0 && count < roughness.size() &&
+         roughness(count) - roughness(count - 1) <= same)
+    --count;
+  return count;
 }
 
 }  // namespace
@@ -193,7 +225,7 @@ absl::Status CheckFeatureOrder(const FeatureOrder& order,
   return absl::OkStatus();
 }
 
-MatrixXd PatternsOf(const OrderOnRows& on, const Stop& stop) {
+Patterns PatternsOf(const OrderOnRows& on, const Stop& stop, int threads) {
   const FeatureOrder& order = on.order;
   const std::vector<int>& rows = on.rows;
   MatrixXd distances;
@@ -211,24 +243,40 @@ MatrixXd PatternsOf(const OrderOnRows& on, const Stop& stop) {
       }
     }
   }
-  double largest = 0;
-  for (const double distance : distances.reshaped())
-    if (distance != kNoWay) largest = std::max(largest, distance);
-  distances = distances.cwiseMin(2 * largest + 1);
+  const double largest = distances.maxCoeff();
+  if (largest == kNoWay || Stopped(stop))
+    return {MatrixXd(distances.rows(), 0), VectorXd()};
   const double range = std::max(largest / 2, 1.0);
   const MatrixXd kernel = (-distances.array() / range).exp().matrix();
-  return EigenOfSymmetric(kernel, stop).vectors.rowwise().reverse();
+  const SymmetricEigen eigen = EigenOfSymmetric(kernel, stop, threads);
+  const MatrixXd columns = eigen.vectors.rowwise().reverse();
+  const bool is_flat = order.kind == FeatureOrder::Kind::kGrid ||
+                       order.kind == FeatureOrder::Kind::kLinear;
+  const VectorXd roughness =
+      is_flat
+          ? VectorXd(eigen.values.maxCoeff() - eigen.values.reverse().array())
+          : RoughnessOf(columns, distances, stop);
+  std::vector<Index> from(static_cast<std::size_t>(columns.cols()));
+  std::iota(from.begin(), from.end(), 0);
+  std::stable_sort(from.begin(), from.end(), [&](Index a, Index b) {
+    return roughness(a) < roughness(b);
+  });
+  return {columns(Eigen::all, from), roughness(from)};
 }
 
 Index ChoosePatterns(const PatternQuestion& question, int threads,
                      const Stop& stop) {
-  const MatrixXd& patterns = question.patterns;
+  const MatrixXd& patterns = question.patterns->columns;
+  if (patterns.cols() == 0) return 0;
   std::vector<Index> counts;
   for (int halving = 1; halving <= kHalvings; ++halving) {
-    const Index count = patterns.cols() >> halving;
+    const Index count =
+        WithoutACut(question.patterns->roughness, patterns.cols() >> halving);
     if (count >= kFewestPatterns) counts.push_back(count);
   }
-  if (counts.empty()) return 0;
+  if (counts.empty() || Stopped(stop)) return 0;
+  // Each split holds several M x M.
+  threads = std::min(threads, kMostAtOnce);
   const double level = kDampedTo * NoiseEdge(patterns, question.stddev);
   std::vector<SplitEstimates> estimates(kSplits);
   ParallelForWithStop(
@@ -255,17 +303,17 @@ Index ChoosePatterns(const PatternQuestion& question, int threads,
                                estimates[i].in_patterns[best], ask);
       });
   if (Stopped(stop)) return 0;
-  double gain = 0, apart = 0;
+  double gain = 0, deviation = 0;
   for (const Comparison& of : compared) {
     gain += of.gain;
-    apart += of.apart;
+    deviation += question.deviation(of.apart);
   }
   // The mean of Y2 over n splits has the noise of Y, and 1 / (c^2 n) times its
-  // variance from the copies; <D, noise> has deviation sqrt(2) s |D|.
+  // variance from the copies.
   const double copies = 1 / (question.thinning * question.thinning *
                              static_cast<double>(kComparedSplits));
-  const double deviation = question.stddev * std::sqrt(2 * (1 + copies));
-  return gain > kDeviations * deviation * apart ? counts[best] : 0;
+  deviation *= std::sqrt(1 + copies);
+  return gain > kDeviations * deviation ? counts[best] : 0;
 }
 
 }  // namespace dpnmf

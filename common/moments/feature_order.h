@@ -54,13 +54,22 @@ struct OrderOnRows {
   std::vector<int> rows;  // ascending, distinct, in [0, D)
 };
 
-// Orthonormal columns, patterns on the M features from smooth to rough (M x M):
-// cosines on a line or a picture, waves on a circle. They are the eigenvectors
-// of exp(-distance / r) by falling eigenvalue. Distances are those of pixels
-// (Euclid) or places, or edges to go, just above twice the largest where there
-// is no way; r is half of the largest that has a way. One eigendecomposition of
+struct Patterns {
+  Eigen::MatrixXd columns;    // M x M, orthonormal, from smooth to rough
+  Eigen::VectorXd roughness;  // of each, not falling
+};
+
+// Patterns on the M features: cosines on a line or a picture, waves on a
+// circle. They are the eigenvectors of exp(-distance / r); distances are those
+// of pixels (Euclid) or places, or edges to go, and r is half of the largest.
+// On a line or a picture they are rougher the smaller their eigenvalue is. On a
+// circle and on a graph eigenvalues do not tell: there the roughness of u is
+// sum_{i < j} exp(-distance / n) (u_i - u_j)^2, n the mean distance of a
+// feature to its nearest. No columns if there is no way from one feature of a
+// graph to another: its parts cannot be compared. One eigendecomposition of
 // M x M.
-Eigen::MatrixXd PatternsOf(const OrderOnRows& on, const Stop& stop = {});
+Patterns PatternsOf(const OrderOnRows& on, const Stop& stop = {},
+                    int threads = 1);
 
 // A release in two: with a fresh copy Z of its noise and c the thinning,
 // Y + c Z is fitted and Y - Z/c held out; their noises are independent.
@@ -71,18 +80,21 @@ struct HeldOutSplit {
 
 // The release and its order. The functions are called from any thread.
 struct PatternQuestion {
-  Eigen::MatrixXd patterns;  // M x M, orthonormal, from smooth to rough
-  double stddev = 0;         // of the release, > 0
-  double thinning = 1;       // c
+  const Patterns* patterns = nullptr;
+  double stddev = 0;    // of the release, > 0
+  double thinning = 1;  // c
+  // Returns that of <A, noise of the release>, A symmetric.
+  std::function<double(const Eigen::MatrixXd& a)> deviation;
   // The i-th split, the same at each call.
   std::function<HeldOutSplit(std::size_t i)> split;
   // The estimate (M x M) from `fitted` without an order.
   std::function<Eigen::MatrixXd(const HeldOutSplit&, const Stop&)> unordered;
 };
 
-// Returns d of M/2, M/4, ..., M/32 (at least 4): by so many patterns the
-// held-out halves of several splits are estimated best. 0: the estimate without
-// an order is as good.
+// Returns d of M/2, M/4, ..., M/32 (at least 4; less where patterns of one
+// roughness, as the two waves of a circle, would be cut): by so many patterns
+// the held-out halves of several splits are estimated best. 0: the estimate
+// without an order is as good. At most two splits are held at once.
 //
 // The estimate is used to find parts of people, to which a direction counts by
 // its variance and not by its square. So the error Y2 - E off the diagonal is
@@ -90,8 +102,9 @@ struct PatternQuestion {
 // the edge of the noise: |A (Y2 - E) A|^2, A = I - sum (1 - sqrt(t/l_k)) q_k
 // q_k' over at most 16 directions of an estimate from Y1 with l_k > t. At ties
 // the smaller d is taken. An estimate in d patterns loses what the others hold.
-// So its leading 8 directions must have more of the trace of Y2 than those of
-// the estimate without an order, by 1.5 deviations of the noise.
+// So its leading directions must have more of the trace of Y2 than as many of
+// the estimate without an order, by 1.5 deviations of the noise: as many as the
+// latter has above the edge of the noise, from 8 to 16.
 Eigen::Index ChoosePatterns(const PatternQuestion& question, int threads,
                             const Stop& stop = {});
 

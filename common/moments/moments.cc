@@ -132,18 +132,16 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
 }
 
 // The estimates of the release alone.
-std::vector<Eigen::Index> ReleaseParts(const Normal& normal) {
-  if (normal.gram(kPatterns, kPatterns) > 0) return {kPatterns};
+std::vector<Eigen::Index> ReleaseParts(bool has_patterns) {
+  if (has_patterns) return {kPatterns};
   return {kSpectral, kEntries};
 }
 
 // Their shares; that of an estimate in patterns is 1: its diagonal is estimated
 // as well.
-Shares SharesOfRelease(const Normal& normal) {
-  const std::vector<Eigen::Index> parts = ReleaseParts(normal);
-  Shares shares = SharesOf(normal, parts);
-  if (parts.front() == kPatterns) shares.of(kPatterns) = 1;
-  return shares;
+VectorXd SharesOfRelease(const Normal& normal, bool has_patterns) {
+  if (has_patterns) return VectorXd::Unit(kParts, kPatterns);
+  return SharesOf(normal, ReleaseParts(has_patterns)).of;
 }
 
 // The release alone, the priors' base alone or with what the release says about
@@ -156,10 +154,10 @@ Shares SharesOfRelease(const Normal& normal) {
 // without priors. The release alone has its shares, so that W is what it is
 // without priors.
 VectorXd SharesWithPriors(const Normal& normal, const Normal& first,
-                          double chance) {
+                          bool has_patterns, double chance) {
   constexpr double kChiSquaredOfBent = 40, kChiSquaredOfPriors = 4,
                    kChiSquaredOfBoth = 64;
-  const std::vector<Eigen::Index> parts = ReleaseParts(normal);
+  const std::vector<Eigen::Index> parts = ReleaseParts(has_patterns);
   const Shares release = SharesOf(normal, parts);
   const Shares alone = SharesOf(normal, {kBase});
   const Shares bent = SharesOf(normal, {kBase, kWithin, kBeside});
@@ -172,7 +170,7 @@ VectorXd SharesWithPriors(const Normal& normal, const Normal& first,
       priors.gain - release.gain > chance * kChiSquaredOfPriors;
   const Shares& better = is_better ? priors : release;
   if (both.gain - better.gain > chance * kChiSquaredOfBoth) return both.of;
-  return is_better ? priors.of : SharesOfRelease(first).of;
+  return is_better ? priors.of : SharesOfRelease(first, has_patterns);
 }
 
 // All noise: no feature before another, and half of what people are is shared
@@ -230,31 +228,10 @@ MatrixXd Unordered(const HeldOutSplit& split, const Stop& stop) {
          shares(kEntries) * estimates[kEntries];
 }
 
-// The patterns of the order in which G is estimated best (M x d); of no columns
-// where the mix without the order is as good, or there is none.
-MatrixXd PatternsFor(const NoisedMoments& moments, int threads,
-                     const Stop& stop) {
-  constexpr std::uint64_t kFirstSeed = 5;  // past those of the other splits
-  if (moments.order == nullptr) return {};
-  PatternQuestion question;
-  question.patterns = PatternsOf(*moments.order, stop);
-  question.stddev = moments.stddev_off;
-  question.thinning = kThinning;
-  question.split = [&](std::size_t i) {
-    Draws draws(kFirstSeed + i);
-    return SplitBy(moments, DrawNoise(moments, &draws));
-  };
-  question.unordered = Unordered;
-  return question.patterns.leftCols(ChoosePatterns(question, threads, stop));
-}
-
-}  // namespace
-
-MatrixXd DrawNoise(const NoisedMoments& moments, Draws* draws) {
-  MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
-                                  moments.stddev_diagonal, draws);
+// Noise of the same law in every orthonormal basis becomes that of `moments`:
+// some entries in one basis are widened. A self-adjoint map.
+MatrixXd Widened(const NoisedMoments& moments, MatrixXd noise) {
   if (moments.wider == nullptr) return noise;
-  // The same law in every orthonormal basis: some entries of one are widened.
   const MatrixXd& q = moments.wider->directions;  // M x L
   const MatrixXd of_q = TransposeProduct(q, noise);
   const MatrixXd inner = Product(of_q, q);
@@ -265,6 +242,42 @@ MatrixXd DrawNoise(const NoisedMoments& moments, Draws* draws) {
            q * inner.cwiseProduct((moments.wider->inner.array() - 1).matrix()) *
                q.transpose();
   return (noise + noise.transpose()) / 2;
+}
+
+// The patterns of the order in which G is estimated best (M x d); of no columns
+// where the mix without the order is as good, or there is none.
+MatrixXd PatternsFor(const NoisedMoments& moments, int threads,
+                     const Stop& stop) {
+  if (moments.order == nullptr) return {};
+  const std::shared_ptr<const Patterns> patterns =
+      moments.patterns != nullptr ? moments.patterns
+                                  : std::make_shared<const Patterns>(PatternsOf(
+                                        *moments.order, stop, threads));
+  PatternQuestion question;
+  question.patterns = patterns.get();
+  question.stddev = moments.stddev_off;
+  question.thinning = kThinning;
+  question.split = [&](std::size_t i) {
+    Draws draws(SeedOfStream("splits for patterns", i));
+    return SplitBy(moments, DrawNoise(moments, &draws));
+  };
+  question.unordered = Unordered;
+  question.deviation = [&](const MatrixXd& of) {
+    return DeviationOf(moments, of);
+  };
+  return patterns->columns.leftCols(ChoosePatterns(question, threads, stop));
+}
+
+}  // namespace
+
+MatrixXd DrawNoise(const NoisedMoments& moments, Draws* draws) {
+  return Widened(moments, SymmetricNoise(moments.g.rows(), moments.stddev_off,
+                                         moments.stddev_diagonal, draws));
+}
+
+// <A, widened noise> is <widened A, noise>.
+double DeviationOf(const NoisedMoments& moments, const MatrixXd& of) {
+  return std::sqrt(2.0) * moments.stddev_off * Widened(moments, of).norm();
 }
 
 VectorXd MeanOnRows(const VectorXd& mean, double stddev,
@@ -305,7 +318,11 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
   const MatrixXd patterns =
       is_mixed ? PatternsFor(moments, threads, stop) : MatrixXd();
   const bool has_patterns = patterns.cols() > 0;
-  const std::size_t splits = !is_mixed ? 0 : is_based ? kSplitsWithPriors : 1;
+  // Patterns without priors have no shares to find.
+  const std::size_t splits = !is_mixed      ? 0
+                             : is_based     ? kSplitsWithPriors
+                             : has_patterns ? 0
+                                            : 1;
   const std::vector<std::size_t> kinds =
       KindsOf(moments, is_mixed, is_based, has_patterns);
   std::vector<HeldOutSplit> halves(splits);
@@ -358,13 +375,18 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
     }
     const auto count = static_cast<double>(splits);
     const double chance = 2 * s * s * (count + 1 / (kThinning * kThinning));
-    const VectorXd shares = is_based ? SharesWithPriors(normal, first, chance)
-                                     : SharesOfRelease(normal).of;
+    const VectorXd shares =
+        is_based ? SharesWithPriors(normal, first, has_patterns, chance)
+                 : SharesOfRelease(normal, has_patterns);
     if (has_patterns) {
       result.noise_edge = NoiseEdge(patterns.transpose(), s);
       const VectorXd diagonal = of_y[kPatterns].diagonal().cwiseMax(0.0);
       // No feature has a variance of its own.
       if (diagonal.sum() > 0) {
+        result.beside = (result.diagonal - diagonal).cwiseMax(0.0);
+        const double missing = std::max(0.0, result.trace - diagonal.sum());
+        if (result.beside.sum() > 0)
+          result.beside *= missing / result.beside.sum();
         result.diagonal = diagonal;
         result.trace = std::min(diagonal.sum(), moments.largest_trace);
       }

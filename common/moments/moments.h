@@ -58,6 +58,8 @@ struct NoisedMoments {
   Eigen::VectorXd mean = {};
   // The declared order of the M rows (as many as g has); null: none.
   std::shared_ptr<const OrderOnRows> order = nullptr;
+  // PatternsOf(*order); null: made where they are needed.
+  std::shared_ptr<const Patterns> patterns = nullptr;
   // Directions of larger noise; null if there are none. If set, stddev_diagonal
   // is sqrt(2) stddev_off.
   std::shared_ptr<const WiderNoise> wider = nullptr;
@@ -66,19 +68,29 @@ struct NoisedMoments {
 // A fresh draw of the noise of `moments` (M x M, symmetric).
 Eigen::MatrixXd DrawNoise(const NoisedMoments& moments, Draws* draws);
 
+// The deviation of <A, noise of `moments`> for a symmetric A (M x M), where
+// stddev_diagonal is sqrt(2) stddev_off.
+double DeviationOf(const NoisedMoments& moments, const Eigen::MatrixXd& of);
+
 // Returns `mean` of NoisedMoments, from a released mean (D) whose entries have
 // noise of deviation `stddev`.
 Eigen::VectorXd MeanOnRows(const Eigen::VectorXd& mean, double stddev,
                            const std::vector<int>& rows);
 
 struct DenoisedMoments {
-  Eigen::MatrixXd g;         // estimate of G: M x M, symmetric, entries >= 0
-  Eigen::VectorXd diagonal;  // of Y or in patterns, negative entries as 0
-  Eigen::VectorXd spikes;    // shrunk eigenvalues above the edge, falling
-  double noise_edge = 0;     // 2 stddev_off sqrt(M or d): where the noise ends
-  double trace = 0;          // of Y, at least noise_edge; or in patterns
+  Eigen::MatrixXd g;  // estimate of G: M x M, symmetric, entries >= 0
+  // Y's, negative entries as 0; in patterns that of U g U'.
+  Eigen::VectorXd diagonal;
+  Eigen::VectorXd spikes;  // shrunk eigenvalues above the edge, falling
+  double noise_edge = 0;   // 2 stddev_off sqrt(M or d): where the noise ends
+  // tr Y, at least noise_edge; in patterns tr U g U'. At most largest_trace.
+  double trace = 0;
+  // In patterns: variances (M) that single features have beyond `diagonal`, so
+  // that both add up to tr Y. People have them; W is fitted without. Else
+  // empty.
+  Eigen::VectorXd beside = {};
   // The direction q that all people share, as far as Y or a released mean tell
-  // of it: sqrt(q'Gq) q, M entries >= 0; empty: not known.
+  // of it: sqrt(q'Gq) q, M entries >= 0; empty: not known, or in patterns.
   Eigen::VectorXd direction = {};
   // With priors: their columns, X X' the part of g that they begin at (M x n);
   // and the share of the mix below that is theirs, [0, 1].
@@ -161,12 +173,13 @@ absl::StatusOr<Eigen::MatrixXd> FitDictionary(
     const DenoisedMoments& moments, const FitOptions& options,
     Eigen::VectorXd* explained = nullptr);
 
-// Work of DenoiseMoments and FitDictionary for M rows and rank K: numbers held
-// at once, multiplications in all. Estimates from the shapes.
+// Work of DenoiseMoments and FitDictionary for M rows and rank K, with a
+// declared order or without: numbers held at once, multiplications in all.
+// Estimates from the shapes.
 struct FitWork {
   double entries = 0, multiplications = 0;
 };
-FitWork WorkOfFit(int rows, int rank);
+FitWork WorkOfFit(int rows, int rank, bool has_order);
 
 // Standard errors of w = FitDictionary(DenoiseMoments(moments), ...), entry by
 // entry (M x K), from the known noise alone: parametric bootstrap, `replicates`

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -452,9 +453,12 @@ MatrixXd Matched(const MatrixXd& w, const MatrixXd& reference) {
 
 }  // namespace
 
-FitWork WorkOfFit(int rows, int rank) {
-  constexpr double kDecompositions = 50;  // in units of M^3
-  constexpr double kSingle = 0.5;         // what single precision costs
+FitWork WorkOfFit(int rows, int rank, bool has_order) {
+  // In units of M^3: the estimate, and the choice of patterns.
+  constexpr double kDecompositions = 50, kChoiceOfPatterns = 140;
+  // In units of M^2: matrices of the fit, and of two splits at once.
+  constexpr double kMatrices = 14, kMatricesOfPatterns = 35;
+  constexpr double kSingle = 0.5;  // what single precision costs
   const double m = rows, k = rank;
   const auto n = static_cast<double>(SyntheticColumns(rows));
   const double sweeps =
@@ -463,8 +467,9 @@ FitWork WorkOfFit(int rows, int rank) {
   const double step = rows <= kMostFullRows ? 2 * m * m : 2 * m * u + 2 * u * u;
   const double iterations =
       kFitIterations + StartCount(rows, rank) * kTrialIterations / 3.0;
-  return {14 * m * m + 4 * m * n + 2 * k * n,
-          kDecompositions * m * m * m +
+  return {(has_order ? kMatricesOfPatterns : kMatrices) * m * m + 4 * m * n +
+              2 * k * n,
+          (kDecompositions + (has_order ? kChoiceOfPatterns : 0)) * m * m * m +
               kSingle * (kMatchingSteps * step * n +
                          iterations * (2 * k * m * n + sweeps))};
 }
@@ -638,10 +643,15 @@ absl::Status ForReplicates(const NoisedMoments& moments,
   fit.start = w;
   fit.progress = nullptr;
   DPNMF_RETURN_IF_ERROR(CheckFit(denoised, fit));
+  NoisedMoments known = moments;  // what every replicate would make again
+  if (moments.order != nullptr && moments.patterns == nullptr) {
+    known.patterns = std::make_shared<const Patterns>(
+        PatternsOf(*moments.order, options.stop, options.threads));
+  }
   Draws draws(options.seed ^ 0x9e3779b97f4a7c15u);
   for (int replicate = 0; replicate < replicates; ++replicate) {
     DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments again,
-                           DenoiseMoments(Renoised(moments, denoised.g, &draws),
+                           DenoiseMoments(Renoised(known, denoised.g, &draws),
                                           options.stop, options.threads));
     DPNMF_ASSIGN_OR_RETURN(const MatrixXd fitted, FitDictionary(again, fit));
     visit(&draws, Matched(fitted, w));

@@ -66,6 +66,7 @@ absl::StatusOr<PeopleLaw> FitPeopleLaw(const DenoisedMoments& moments,
   VectorXd left = (moments.diagonal - target.diagonal()).cwiseMax(0.0);
   const double missing = std::max(0.0, moments.trace - target.trace());
   left *= left.sum() > 0 ? missing / left.sum() : 0.0;
+  if (moments.beside.size() > 0) left += moments.beside;
   target.diagonal() += left;
   // The second moment of columns of length 1 has trace 1.
   const double scale = bound.is_unit ? 1 / target.trace() : 1;

@@ -87,7 +87,8 @@ struct ChoiceSplit {
 absl::StatusOr<ChoiceSplit> SplitNoise(const NoisedMoments& moments,
                                        const RankChoiceOptions& options,
                                        std::uint64_t seed) {
-  Draws draws(seed);
+  // DenoiseMoments draws as well, from its own streams.
+  Draws draws(SeedOfStream("halves of a choice", seed));
   const MatrixXd noise = DrawNoise(moments, &draws);
   ChoiceSplit split;
   for (const int of : {0, 1}) {

@@ -8,10 +8,24 @@
 #include <cstdint>
 #include <numbers>
 #include <random>
+#include <string_view>
 
 #include "Eigen/Core"
 
 namespace dpnmf {
+
+// Returns the seed of the index-th stream for a purpose. Streams of different
+// purposes, and those of small seeds, have nothing in common.
+inline std::uint64_t SeedOfStream(std::string_view purpose,
+                                  std::uint64_t index) {
+  std::uint64_t seed = 0xcbf29ce484222325u;  // FNV-1a, then SplitMix64
+  for (const char letter : purpose)
+    seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  seed += 0x9e3779b97f4a7c15u * (index + 1);
+  seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+  seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
+  return seed ^ (seed >> 31);
+}
 
 class Draws {
  public:

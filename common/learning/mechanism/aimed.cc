@@ -103,7 +103,7 @@ void FillAimedDefaults(const DatasetFacts& facts, RunParameters* run) {
 
 LearningWork AimedWork(const LearningShape& shape) {
   const FitWork fit = WorkOfFit(static_cast<int>(shape.moment_rows),
-                                static_cast<int>(shape.rank));
+                                static_cast<int>(shape.rank), shape.has_order);
   const double m = shape.moment_rows;
   return {fit.entries + 3 * shape.features * shape.rank + 8 * m * m,
           2 * fit.multiplications, true};

@@ -185,7 +185,7 @@ namespace {
 
 LearningWork Work(const LearningShape& shape) {
   const FitWork fit = WorkOfFit(static_cast<int>(shape.moment_rows),
-                                static_cast<int>(shape.rank));
+                                static_cast<int>(shape.rank), shape.has_order);
   return {fit.entries + 3 * shape.features * shape.rank, fit.multiplications,
           true};
 }

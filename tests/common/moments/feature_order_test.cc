@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/moments/aim.h"
 #include "common/moments/moment_estimates.h"
 #include "common/moments/moments.h"
+#include "common/moments/people_model.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/linear_algebra.h"
@@ -62,7 +66,7 @@ MatrixXd SmoothPeople(Index count) {
 }
 
 NoisedMoments OrderedRelease(const MatrixXd& people, double stddev,
-                             std::uint64_t seed,  // not of a split's: 1 to 10
+                             std::uint64_t seed,  // not of a split's: 1 to 4
                              std::shared_ptr<const OrderOnRows> order) {
   Draws draws(seed);
   NoisedMoments release;
@@ -107,17 +111,16 @@ TEST(FeatureOrder, IsCheckedAgainstTheNumberOfFeatures) {
 }
 
 // Patterns are the eigenvectors of exp(-distance / r): the kernel of the
-// distances that are written here must be diagonal in them, falling.
+// distances that are written here must be diagonal in them.
 void ExpectPatternsOf(const FeatureOrder& order, std::uint64_t features,
                       const std::vector<int>& rows, const MatrixXd& distances,
                       double largest) {
-  const MatrixXd u = PatternsOf({order, features, rows});
+  const MatrixXd u = PatternsOf({order, features, rows}).columns;
+  ASSERT_EQ(u.cols(), distances.cols());
   const MatrixXd kernel = (-distances.array() / (largest / 2)).exp();
   MatrixXd inner = u.transpose() * kernel * u;
-  const VectorXd values = inner.diagonal();
   inner.diagonal().setZero();
   EXPECT_LT(inner.norm(), 1e-12);
-  for (Index i = 1; i < values.size(); ++i) EXPECT_LE(values(i), values(i - 1));
 }
 
 TEST(FeatureOrder, MeasuresDistances) {
@@ -130,11 +133,22 @@ TEST(FeatureOrder, MeasuresDistances) {
   ExpectPatternsOf(OrderKind(FeatureOrder::Kind::kCircular), 12, {0, 2, 11},
                    MatrixXd{{0, 2, 1}, {2, 0, 3}, {1, 3, 0}}, 3);
   FeatureOrder graph = OrderKind(FeatureOrder::Kind::kGraph);
-  graph.edges = {{0, 2}, {2, 5}, {5, 5}, {1, 3}};
-  // From {0, 5} to {1, 3} there is no way: twice the largest and one more.
-  ExpectPatternsOf(
-      graph, 6, {0, 1, 3, 5},
-      MatrixXd{{0, 5, 5, 2}, {5, 0, 1, 5}, {5, 1, 0, 5}, {2, 5, 5, 0}}, 2);
+  graph.edges = {{0, 2}, {2, 5}, {5, 5}, {5, 1}};
+  ExpectPatternsOf(graph, 6, {0, 1, 5},
+                   MatrixXd{{0, 3, 2}, {3, 0, 1}, {2, 1, 0}}, 3);
+}
+
+// Parts of a graph without a way between them have no common roughness.
+TEST(FeatureOrder, HasNoPatternsOnAGraphInParts) {
+  FeatureOrder graph = OrderKind(FeatureOrder::Kind::kGraph);
+  for (std::uint32_t i = 1; i + 1 < kOrderFeatures; ++i)
+    graph.edges.push_back({i - 1, i});  // the last feature is isolated
+  EXPECT_EQ(PatternsOf(*OnAll(graph)).columns.cols(), 0);
+  const MatrixXd people = SmoothPeople(400);
+  EXPECT_EQ(DenoiseMoments(OrderedRelease(people, 3e-3, 101, OnAll(graph)))->g,
+            DenoiseMoments(OrderedRelease(people, 3e-3, 101, nullptr))->g);
+  graph.edges.push_back({kOrderFeatures - 2, kOrderFeatures - 1});
+  EXPECT_EQ(PatternsOf(*OnAll(graph)).columns.cols(), kOrderFeatures);
 }
 
 TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
@@ -145,7 +159,7 @@ TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
        {OrderKind(FeatureOrder::Kind::kLinear),
         OrderKind(FeatureOrder::Kind::kCircular),
         OrderKind(FeatureOrder::Kind::kGrid, 12), chain}) {
-    const MatrixXd u = PatternsOf(*OnAll(order));
+    const MatrixXd u = PatternsOf(*OnAll(order)).columns;
     EXPECT_LT(
         (u.transpose() * u - MatrixXd::Identity(kOrderFeatures, kOrderFeatures))
             .norm(),
@@ -153,7 +167,7 @@ TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
   }
   for (const FeatureOrder& order :
        {OrderKind(FeatureOrder::Kind::kLinear), chain}) {
-    const MatrixXd u = PatternsOf(*OnAll(order));
+    const MatrixXd u = PatternsOf(*OnAll(order)).columns;
     const auto roughness = [&](Index pattern) {
       return (u.col(pattern).tail(kOrderFeatures - 1) -
               u.col(pattern).head(kOrderFeatures - 1))
@@ -162,6 +176,76 @@ TEST(FeatureOrder, PatternsAreOrthonormalFromSmoothToRough) {
     for (Index pattern = 1; pattern < kOrderFeatures; ++pattern)
       EXPECT_GT(roughness(pattern), roughness(pattern - 1)) << pattern;
   }
+}
+
+// Waves of a circle come in pairs, those of fewer turns first, even or odd.
+TEST(FeatureOrder, PatternsOfACircleArePairsOfWaves) {
+  FeatureOrder ring = OrderKind(FeatureOrder::Kind::kGraph);
+  for (std::uint32_t i = 0; i < kOrderFeatures; ++i)
+    ring.edges.push_back({i, (i + 1) % kOrderFeatures});
+  for (const FeatureOrder& order :
+       {OrderKind(FeatureOrder::Kind::kCircular), ring}) {
+    const MatrixXd u = PatternsOf(*OnAll(order)).columns;
+    for (Index pattern = 0; pattern < kOrderFeatures; ++pattern) {
+      double squares =
+          std::pow(u(0, pattern) - u(kOrderFeatures - 1, pattern), 2);
+      for (Index i = 1; i < kOrderFeatures; ++i)
+        squares += std::pow(u(i, pattern) - u(i - 1, pattern), 2);
+      const auto turns = static_cast<double>((pattern + 1) / 2);
+      EXPECT_NEAR(
+          squares,
+          2 - 2 * std::cos(2 * std::numbers::pi * turns / kOrderFeatures), 1e-9)
+          << pattern;
+    }
+  }
+}
+
+// No pattern of a picture has a larger eigenvalue than those before it, and
+// pixels that touch differ less in the first quarter than in any other pattern
+// on average.
+TEST(FeatureOrder, PatternsOfAPictureGoFromSmoothToRough) {
+  constexpr Index kWidth = 12;
+  const MatrixXd u =
+      PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kGrid, kWidth))).columns;
+  MatrixXd kernel(kOrderFeatures, kOrderFeatures);
+  VectorXd squares = VectorXd::Zero(kOrderFeatures);
+  for (Index i = 0; i < kOrderFeatures; ++i) {
+    for (Index j = 0; j < kOrderFeatures; ++j) {
+      const auto apart =
+          std::hypot(static_cast<double>(i % kWidth - j % kWidth),
+                     static_cast<double>(i / kWidth - j / kWidth));
+      kernel(i, j) = std::exp(-apart / (std::hypot(11, 7) / 2));
+      if (apart == 1)
+        squares += (u.row(i) - u.row(j)).cwiseAbs2().transpose() / 2;
+    }
+  }
+  const VectorXd values = (u.transpose() * kernel * u).diagonal();
+  for (Index i = 1; i < kOrderFeatures; ++i)
+    EXPECT_LE(values(i), values(i - 1) + 1e-9) << i;
+  EXPECT_LT(squares.head(24).maxCoeff(), squares.tail(72).mean());
+}
+
+// The two waves of one number of turns are both taken or both left.
+TEST(FeatureOrder, CutsNoPairOfACircle) {
+  MatrixXd people = SmoothPeople(400);
+  NoisedMoments release = OrderedRelease(
+      people, 3e-3, 101, OnAll(OrderKind(FeatureOrder::Kind::kCircular)));
+  const DenoisedMoments denoised = DenoiseMoments(release).value();
+  ASSERT_EQ(denoised.direction.size(), 0);  // in patterns
+  const double patterns =
+      std::pow(denoised.noise_edge / (2 * release.stddev_off), 2);
+  EXPECT_EQ(std::lround(patterns) % 2, 1) << patterns;
+}
+
+// The halves of a choice of the rank, with seeds from 0, and the splits within
+// each half must not draw the same noise.
+TEST(SeedOfStream, KeepsPurposesApart) {
+  std::set<std::uint64_t> seeds;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    seeds.insert({index, SeedOfStream("splits for patterns", index),
+                  SeedOfStream("halves of a choice", index)});
+  }
+  EXPECT_EQ(seeds.size(), 300u);
 }
 
 // With the features themselves as patterns the estimate is that of features.
@@ -177,10 +261,11 @@ TEST(EstimateInPatterns, OfAllFeaturesIsTheEstimateBySpectrum) {
   EXPECT_EQ(in_patterns.spikes, direct.spikes);
 }
 
-// A moment that lies in the patterns comes back as it was, from them and to them.
+// A moment that lies in the patterns comes back as it was, from them and to
+// them.
 TEST(EstimateInPatterns, GoesToThePatternsAndBack) {
-  const MatrixXd u =
-      PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kLinear))).leftCols(24);
+  const MatrixXd u = PatternsOf(*OnAll(OrderKind(FeatureOrder::Kind::kLinear)))
+                         .columns.leftCols(24);
   Draws draws(9);
   MatrixXd inner = SymmetricNoise(24, 1, 1, &draws);
   inner = inner * inner.transpose();
@@ -211,6 +296,35 @@ TEST(FeatureOrder, GivesTheDiagonalAndTheTraceOfTheEstimate) {
   EXPECT_EQ(DenoiseMoments(release)->trace, release.largest_trace);
 }
 
+// The noise is larger along the directions that the second release of `aimed`
+// leaves out.
+NoisedMoments AimedRelease(const MatrixXd& people, double stddev,
+                           std::uint64_t seed) {
+  const NoisedMoments first = OrderedRelease(people, stddev, seed, nullptr);
+  const Aim aim = AimOf(first, 1, 8).value();
+  const MatrixXd left =
+      aim.scale *
+      (people - aim.directions * (aim.directions.transpose() * people));
+  const NoisedMoments second =
+      OrderedRelease(left, stddev / 3, seed + 50, nullptr);
+  return WithAimed(first, aim, second.g, stddev / 3).value();
+}
+
+TEST(FeatureOrder, KnowsTheDeviationOfTheNoiseThatIsWider) {
+  const NoisedMoments release = AimedRelease(SmoothPeople(400), 3e-3, 101);
+  ASSERT_GT(release.wider->cross.maxCoeff(), 1.5);
+  const MatrixXd& q = release.wider->directions;
+  Draws draws(35);
+  for (const MatrixXd& a : {MatrixXd(q * q.transpose()),
+                            SymmetricNoise(kOrderFeatures, 1, 1, &draws)}) {
+    double squares = 0;
+    constexpr int kDrawn = 400;
+    for (int i = 0; i < kDrawn; ++i)
+      squares += std::pow(a.cwiseProduct(DrawNoise(release, &draws)).sum(), 2);
+    EXPECT_NEAR(std::sqrt(squares / kDrawn) / DeviationOf(release, a), 1, 0.1);
+  }
+}
+
 // Splits must have the wider noise of some directions, or more patterns than
 // are true seem to predict well.
 TEST(FeatureOrder, CountsTheNoiseThatIsWider) {
@@ -232,6 +346,16 @@ TEST(FeatureOrder, CountsTheNoiseThatIsWider) {
   EXPECT_LE(DenoiseMoments(release)->noise_edge, all / 2 + 1e-12);
 }
 
+TEST(FeatureOrder, HelpsAfterAnAimedRelease) {
+  const MatrixXd people = SmoothPeople(400);
+  for (const std::uint64_t seed : {101, 102}) {
+    NoisedMoments release = AimedRelease(people, 3e-3, seed);
+    const double without = ErrorOf(release, people);
+    release.order = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
+    EXPECT_LT(ErrorOf(release, people), 0.95 * without);
+  }
+}
+
 TEST(FeatureOrder, BringsTheEstimateNearerWhereItIsTrue) {
   const MatrixXd people = SmoothPeople(400);
   const auto linear = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
@@ -240,6 +364,34 @@ TEST(FeatureOrder, BringsTheEstimateNearerWhereItIsTrue) {
       EXPECT_LT(
           ErrorOf(OrderedRelease(people, stddev, seed, linear), people),
           0.8 * ErrorOf(OrderedRelease(people, stddev, seed, nullptr), people))
+          << stddev;
+    }
+  }
+}
+
+// People with a smooth background and narrow peaks at a few features: an
+// estimate in patterns has the first and not the second.
+TEST(FeatureOrder, DoesNotHurtPeaksOnASmoothBackground) {
+  Draws draws(31);
+  MatrixXd people = MatrixXd::Zero(kOrderFeatures, 400);
+  for (auto person : people.colwise()) {
+    for (int part = 0; part < 8; ++part) {
+      const double size = draws.Exponential();
+      for (Index i = 0; i < kOrderFeatures; ++i) {
+        const double apart = static_cast<double>(i - 12 * part - 6) / 6;
+        person(i) += size * std::exp(-apart * apart / 2);
+      }
+    }
+    for (int peak = 0; peak < 6; ++peak)
+      person(7 + 15 * peak) += 2 * draws.Exponential();
+    person.normalize();
+  }
+  const auto linear = OnAll(OrderKind(FeatureOrder::Kind::kLinear));
+  for (const double stddev : {1e-2, 3e-3, 1e-3, 3e-4, 1e-4}) {
+    for (const std::uint64_t seed : {101, 102, 103}) {
+      EXPECT_LE(
+          ErrorOf(OrderedRelease(people, stddev, seed, linear), people),
+          1.01 * ErrorOf(OrderedRelease(people, stddev, seed, nullptr), people))
           << stddev;
     }
   }
@@ -265,6 +417,43 @@ TEST(FeatureOrder, DoesNotHurtWhereItIsWrong) {
           << stddev;
     }
   }
+}
+
+// Generated people have what single features have beside the patterns.
+TEST(FeatureOrder, KeepsTheVarianceOfFeaturesForPeople) {
+  MatrixXd people = SmoothPeople(2000);
+  Draws draws(33);
+  for (double& entry : people.reshaped())
+    entry = std::max(0.0, entry + 0.05 * draws.Normal());
+  NoisedMoments release = OrderedRelease(
+      people, 1e-3, 101, OnAll(OrderKind(FeatureOrder::Kind::kLinear)));
+  release.largest_trace = 2;
+  const DenoisedMoments denoised = DenoiseMoments(release).value();
+  ASSERT_EQ(denoised.direction.size(), 0);  // in patterns
+  const double trace = release.g.trace();
+  EXPECT_LT(denoised.trace, 0.97 * trace);
+  EXPECT_NEAR(denoised.trace + denoised.beside.sum(), trace, 1e-9);
+  const PeopleLaw law = FitPeopleLaw(denoised, {false, 1e9}).value();
+  EXPECT_NEAR(law.deviation.squaredNorm(), denoised.beside.sum(), 1e-9);
+}
+
+TEST(FeatureOrder, TakesPatternsThatAreKnown) {
+  NoisedMoments release =
+      OrderedRelease(SmoothPeople(200), 3e-3, 101,
+                     OnAll(OrderKind(FeatureOrder::Kind::kLinear)));
+  const MatrixXd made = DenoiseMoments(release)->g;
+  release.patterns =
+      std::make_shared<const Patterns>(PatternsOf(*release.order));
+  EXPECT_EQ(DenoiseMoments(release)->g, made);
+  // It does not make them again.
+  release.order = OnAll(OrderKind(FeatureOrder::Kind::kCircular));
+  EXPECT_EQ(DenoiseMoments(release)->g, made);
+}
+
+TEST(FeatureOrder, HasItsMemory) {
+  const double with = WorkOfFit(1024, 10, true).entries,
+               without = WorkOfFit(1024, 10, false).entries;
+  EXPECT_GE(with - without, 20.0 * 1024 * 1024);
 }
 
 TEST(FeatureOrder, GivesTheSameBitsForAnyNumberOfThreads) {
