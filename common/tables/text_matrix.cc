@@ -413,9 +413,14 @@ class TextMatrixReader {
             ? absl::StrCat(Quoted(*other),
                            " could be a name or an entry that is no number; "
                            "give --header yes or --header no")
-            : absl::StrCat(Quoted(*other),
-                           " is not a number, but other fields of the first "
-                           "line are; give --header yes or --header no"));
+            : absl::StrCat(
+                  Quoted(*other),
+                  " is not a number, but other fields of the first line are; ",
+                  options_.table != nullptr && options_.table->labelled
+                      ? "declare a class or an id (--class-column, "
+                        "--id-column), or "
+                      : "",
+                  "give --header yes or --header no"));
   }
 
   // A measure in front of a feature of a table can only be its name: 0-9, 24/7.

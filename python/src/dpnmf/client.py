@@ -267,8 +267,8 @@ class Client:
             paid = [
                 run for run in runs
                 if run.dataset == asked.dataset and not run.parent and not run.added
-                and run.state not in ("cancelling", "cancelled", "failed")
-                and any(stage.release == "moments" for stage in run.message.plan.stages)
+                and run.mechanism in _FIT_MOMENTS
+                and (run.state not in ("cancelling", "cancelled", "failed") or run.message.charged.value > 0)
             ]  # fmt: skip
             if paid:
                 best = max(paid, key=lambda run: run.epsilon)

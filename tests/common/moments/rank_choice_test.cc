@@ -78,28 +78,6 @@ TEST(ChooseRank, AdvisesNothingWhereAllIsNoise) {
   EXPECT_EQ(choice->rank, 0) << choice->ranks[0].stability;
 }
 
-// Surplus columns are dense where the data are, and so have large cosines by
-// chance; a rule that lifts the cosines calls half of them stable.
-TEST(ChooseRank, CountsFewSurplusPartsAsStable) {
-  std::mt19937_64 random(5);
-  std::exponential_distribution<double> exponential;
-  double stable = 0, surplus = 0;
-  for (const int features : {30, 60, 200}) {
-    MatrixXd v(features, 500);
-    for (auto person : v.colwise()) {
-      for (double& entry : person) entry = 1 + exponential(random);
-      person.normalize();
-    }
-    const MatrixXd g = v * v.transpose() / 500;
-    const auto choice = ChooseRank(
-        ReleaseOf((g + g.transpose()) / 2, 0.5 / features), OptionsOf({6}, 3));
-    ASSERT_TRUE(choice.ok()) << choice.status();
-    stable += std::max(0.0, choice->ranks[0].stable_parts - 1);
-    surplus += 5;  // all but the mean
-  }
-  EXPECT_LE(stable, 0.2 * surplus);
-}
-
 TEST(ChooseRank, IsAFunctionOfItsArgumentsAlone) {
   const NoisedMoments release = ReleaseOf(MomentOfParts(20, 4), 1e-3);
   RankChoiceOptions options = OptionsOf({2, 5}, 2);

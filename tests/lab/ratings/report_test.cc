@@ -103,8 +103,9 @@ TEST(RatingsReport, TextOfTheOperatorsFilesStaysData) {
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, HasSubstr("\\u003c/script\\u003e"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
-  EXPECT_THAT(html, HasSubstr("<thead><tr><td class=\"warning\">" +
-                              std::string(kEvaluateWarning) + "</td>"));
+  EXPECT_THAT(html, HasSubstr("<thead><tr><td class=\"warning\"><section "
+                              "aria-label=\"Warning\">" +
+                              std::string(kEvaluateWarning) + "</section>"));
   EXPECT_THAT(html, HasSubstr("What popular and rare items get"));
 }
 
