@@ -171,7 +171,8 @@ FakeAnalyst::FakeAnalyst()
       model(Eigen::MatrixXd::Constant(6, 2, 0.25)),
       events({SampleEvent(1), SampleEvent(2), SampleEvent(3)}),
       after_event([](int, std::uint64_t) { return grpc::Status::OK; }) {
-  // As its stages, and another model than that of the run.
+  // The rounds are those of its stages, so it is another model than that of the
+  // run.
   plan.mutable_specification()->mutable_parameters()->set_rounds(30);
   *datasets.add_datasets() = SampleDataset("digits");
   datasets.set_version("0.1.0");

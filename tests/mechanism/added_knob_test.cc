@@ -83,7 +83,8 @@ TEST_F(AddedKnob, IsSentShownAndChecked) {
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   v1::PlanRunReply reply;
   *reply.mutable_specification() = prepared->specification;
-  EXPECT_THAT(cli::PlanText(reply), HasSubstr("share of the toy           0.25"));
+  EXPECT_THAT(cli::PlanText(reply),
+              HasSubstr("share of the toy           0.25"));
   reply.mutable_specification()->mutable_parameters()->set_mechanism(
       "gradient");
   EXPECT_THAT(cli::PlanText(reply), Not(HasSubstr("share of the toy")));
