@@ -677,7 +677,7 @@ def test_thousands_of_features_have_reliable_parts_and_are_searched():
     one('[value=features]').send_keys(Keys.SPACE)
     one('#parts input[type=search]').send_keys('gene')
     js('window.tell(); window.fetch = window.real')
-    shown('below 0.80', '#reliance')
+    shown('below 0.60', '#reliance')
     check(js('return document.activeElement.type') == 'search', 'the search has lost the focus')
     unbroken()
     looked_at('wide_features')
