@@ -53,11 +53,11 @@ fi
 # ---- The tree of a release
 
 clone=$work/clone
-clone_of_tree() {
+clone_of_tree() (
   git clone -q "$top" "$clone" && cp "$top/deploy/release.sh" "$clone/deploy" && cd "$clone" &&
     sed -i "s/^## \[$version\].*/## [$version] - 2026-01-02/" CHANGELOG.md &&
     git -c user.name=test -c user.email=test@example.org commit -qam 'Release'
-}
+)
 check() { "$clone/deploy/release.sh" check; }
 expect "a tree to be released" clone_of_tree
 expect "a tree without a tag is refused" refuses "no tag v$version" check
