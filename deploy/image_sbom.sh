@@ -11,10 +11,9 @@ esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-docker run --rm --network=none --user=0 --entrypoint=tar "$1" -c -C / usr/bin --exclude='usr/bin/[!d]*' | tar -x -C "$work"
+mkdir "$work/root"
+docker run --rm --network=none --entrypoint=sh "$1" -c 'cd / && tar -c usr/bin/dpnmf*' | tar -x -C "$work/root"
 # shellcheck disable=SC2016
 docker run --rm --network=none --entrypoint=dpkg-query "$1" -W \
   -f '${Package} ${Version} ${source:Package} ${Provides}\n' >"$work/installed"
-mkdir "$work/root" "$work/root/usr" "$work/root/usr/bin"
-mv "$work"/usr/bin/dpnmf* "$work/root/usr/bin"
 "$top/deploy/sbom.py" --image "$1" --root "$work/root" --installed "$work/installed" "$2"
