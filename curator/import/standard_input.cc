@@ -142,13 +142,18 @@ bool RemoveClosingLine(std::string_view line, std::string* input) {
   return true;
 }
 
+bool IsGzip(std::string_view beginning) { return beginning == "\x1F\x8B"; }
+bool IsEncoded(std::string_view beginning) {
+  return IsGzip(beginning) || beginning == "\xFF\xFE" ||
+         beginning == "\xFE\xFF";
+}
+
 absl::Status ClosingLineMissing(std::string_view beginning) {
-  const bool is_gzip = beginning == "\x1F\x8B";
-  if (is_gzip || beginning == "\xFF\xFE" || beginning == "\xFE\xFF") {
+  if (IsEncoded(beginning)) {
     return RefusedInput(
         "closing-line-missing",
         absl::StrCat("Standard input is ",
-                     is_gzip ? "compressed (gzip)" : "in UTF-16",
+                     IsGzip(beginning) ? "compressed (gzip)" : "in UTF-16",
                      ", and a closing line is found in plain UTF-8 alone: "
                      "write that, or give --expect-rows instead."));
   }
@@ -253,6 +258,7 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
       how.closing_line.empty() ? 0 : how.closing_line.size() + 3;
   std::vector<char> piece(kPiece);
   std::string beginning, rest;
+  bool is_ended = false;  // if it is plain text
   for (std::uint64_t size = 0;;) {
     DPNMF_ASSIGN_OR_RETURN(const std::size_t count, ReadPiece(options, &piece));
     if (count == 0) break;
@@ -265,6 +271,7 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
     }
     beginning.append(piece.data(), std::min(count, 2 - beginning.size()));
     rest.append(piece.data(), count);
+    is_ended = rest.back() == '\n' || rest.back() == '\r';
     const std::size_t ready = rest.size() - std::min(rest.size(), held_back);
     DPNMF_RETURN_IF_ERROR(
         spool.Append(std::string_view(rest).substr(0, ready)));
@@ -274,7 +281,8 @@ absl::StatusOr<GrowingFile> SpoolStandardInput(const ImportOptions& options,
   if (!how.closing_line.empty() && !RemoveClosingLine(how.closing_line, &rest))
     return ClosingLineMissing(beginning);
   DPNMF_RETURN_IF_ERROR(spool.Append(rest));
-  if (how.expect_rows.has_value() && how.closing_line.empty())
+  if (how.expect_rows.has_value() && how.closing_line.empty() &&
+      (!is_ended || IsEncoded(beginning)))
     DPNMF_RETURN_IF_ERROR(CheckLastLine(options, spool.place()));
   return spool;
 }
