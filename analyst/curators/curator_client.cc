@@ -3,7 +3,6 @@
 #include <atomic>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
@@ -93,16 +92,14 @@ absl::Status FromCurator(const grpc::Status& status) {
   }
   if (ReasonCode(converted) != "unreachable") return converted;
   LogWarning("the curator: {}", std::string(converted.message()));
-  // A refusal in the handshake has no other sign.
-  const bool is_ended =
-      absl::StrContains(converted.message(), "ended the connection");
   return Refusal(
       absl::StatusCode::kUnavailable, "curator-unreachable",
       absl::StrCat("The analyst's server cannot reach the curator",
-                   is_ended ? ", which ends the connection: it stops, or the "
-                              "certificate of the analyst's server was "
-                              "revoked, has expired or is of another CA"
-                            : "",
+                   IsEndedConnection(converted)
+                       ? ", which ends the connection: it stops, or the "
+                         "certificate of the analyst's server was "
+                         "revoked, has expired or is of another CA"
+                       : "",
                    "; runs that were started continue when it is back."));
 }
 

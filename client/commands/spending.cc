@@ -51,6 +51,7 @@ bool GivesTheSame(const v1::Run& run, const v1::RunParameters& asked) {
 const v1::Run* PaidRun(const v1::PlanRunReply& plan,
                        const v1::ListRunsReply& runs) {
   const v1::RunParameters& asked = plan.specification().parameters();
+  const bool is_one_fit = IsOneFit(plan);
   const v1::Run* best = nullptr;
   const auto epsilon = [](const v1::Run& run) {
     return run.specification().parameters().epsilon();
@@ -58,7 +59,7 @@ const v1::Run* PaidRun(const v1::PlanRunReply& plan,
   for (const v1::Run& run : runs.runs()) {
     if (run.specification().parameters().dataset() == asked.dataset() &&
         run.parent().empty() && !run.added() &&
-        (IsOneFit(plan) ? PaysForMoments(run) : GivesTheSame(run, asked)) &&
+        (is_one_fit ? PaysForMoments(run) : GivesTheSame(run, asked)) &&
         (best == nullptr || epsilon(run) > epsilon(*best)))
       best = &run;
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/charconv.h"
 #include "absl/strings/escaping.h"
@@ -29,11 +30,6 @@ std::optional<EntryProblem> AnyNumber(std::string_view text, double* number) {
 }
 
 // ---- Notations
-
-template <std::size_t kCount>
-bool IsAny(std::string_view text, const std::string_view (&words)[kCount]) {
-  return std::find(std::begin(words), std::end(words), text) != std::end(words);
-}
 
 constexpr std::string_view kMissingCodes[] = {
     "na",           "n/a",          "n.a.",    "<na>",   "#n/a",    "null",
@@ -142,7 +138,7 @@ bool IsWordWithDigit(std::string_view text) {
       text.find_first_of("0123456789") == std::string_view::npos)
     return false;
   const std::string begin = absl::AsciiStrToLower(View(text.substr(0, 3)));
-  return !IsAny(begin, kCurrencies);
+  return !absl::c_linear_search(kCurrencies, begin);
 }
 
 // The notation of digits, points, commas, apostrophes and blanks, with a sign
@@ -320,8 +316,8 @@ Notation NotationOf(std::string_view text) {
   if (rest.empty()) return Notation::kEmpty;
   if (ParseNumber(rest).has_value())
     return has_other_digits ? Notation::kQuoted : Notation::kBlanks;
-  if (IsAny(rest, kMissingCodes)) return Notation::kMissing;
-  if (IsAny(rest, kTruths)) return Notation::kTruth;
+  if (absl::c_linear_search(kMissingCodes, rest)) return Notation::kMissing;
+  if (absl::c_linear_search(kTruths, rest)) return Notation::kTruth;
   if (IsNumberOfPrograms(rest)) return Notation::kQuoted;
   if (IsDate(rest)) return Notation::kDate;
   if (IsMeasure(rest)) return Notation::kMeasure;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -52,11 +53,6 @@ std::string_view BeginOf(std::string_view text,
   return {};
 }
 
-template <std::size_t kCount>
-bool IsAnyOf(std::string_view text, const std::string_view (&words)[kCount]) {
-  return std::find(std::begin(words), std::end(words), text) != std::end(words);
-}
-
 bool IsDigit(char c) {
   return absl::ascii_isdigit(static_cast<unsigned char>(c));
 }
@@ -94,7 +90,8 @@ std::optional<int> ShortWhole(std::string_view number) {
 bool IsUnit(std::string_view text, bool behind_blank) {
   const std::size_t end = text.find_first_of(" /");
   const std::string_view unit = text.substr(0, end);
-  if (!IsAnyOf(unit, kUnits) && !(behind_blank && IsAnyOf(unit, kShortUnits)))
+  if (!absl::c_linear_search(kUnits, unit) &&
+      !(behind_blank && absl::c_linear_search(kShortUnits, unit)))
     return false;
   if (end == std::string_view::npos || text[end] == '/') return true;
   text = WithoutBlankEnds(text.substr(end));
@@ -168,13 +165,14 @@ bool IsDate(std::string_view text) {
 }
 
 bool IsMeasure(std::string_view text) {
-  if (IsAnyOf(text, kFractions) || IsInterval(text)) return true;
+  if (absl::c_linear_search(kFractions, text) || IsInterval(text)) return true;
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   const std::string_view whole = text;
   const std::string_view number = TakeNumber(&text);
   if (number.empty() || text.empty()) return false;
   const bool behind_blank = whole[number.size()] == ' ';
-  if (IsAnyOf(text, kFractions) || IsUnit(text, behind_blank)) return true;
+  if (absl::c_linear_search(kFractions, text) || IsUnit(text, behind_blank))
+    return true;
   const std::string_view sign = text.substr(0, 1);
   std::string_view joint = BeginOf(text, kErrors);
   const bool is_error = !joint.empty();

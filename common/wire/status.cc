@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -85,6 +86,8 @@ std::string AddressIn(const std::string& text) {
   return "";
 }
 
+constexpr char kEnded[] = " ended the connection";
+
 // Sentence for a connection that there is not.
 std::string UnreachableText(const std::string& text, const std::string& peer) {
   const std::size_t through = text.find("; through ");
@@ -116,8 +119,8 @@ std::string UnreachableText(const std::string& text, const std::string& peer) {
       text.find("reset") != std::string::npos ||
       text.find("Broken pipe") != std::string::npos)
     return absl::StrCat(
-        "The other side", address.empty() ? "" : " at ", address,
-        " ended the connection: it stops, or it refuses this side's "
+        "The other side", address.empty() ? "" : " at ", address, kEnded,
+        ": it stops, or it refuses this side's "
         "certificate (revoked, expired, or of a CA that it does not know).");
   return absl::StrCat(
       "There is no connection to the other side", address.empty() ? "" : " at ",
@@ -188,6 +191,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
 
 bool IsConnectionFailure(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnauthenticated(status);
+}
+
+bool IsEndedConnection(const absl::Status& status) {
+  return absl::StrContains(status.message(), kEnded);
 }
 
 std::string HandshakeText(const absl::Status& refusal) {

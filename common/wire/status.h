@@ -28,6 +28,10 @@ absl::Status FromGrpc(const grpc::Status& status, const std::string& peer = "");
 // are renewed in place, so a later connection may do.
 bool IsConnectionFailure(const absl::Status& status);
 
+// Returns true for "unreachable" of a connection that was made and then ended:
+// a refusal of a certificate within the handshake can have no other sign.
+bool IsEndedConnection(const absl::Status& status);
+
 // The text in which a check of certificates within a handshake hands its
 // refusal to the transport, such that FromGrpc finds it again.
 std::string HandshakeText(const absl::Status& refusal);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "common/base/view.h"
@@ -21,10 +21,6 @@ std::string Squeezed(std::string_view text) {
   for (const char c : text)
     if (!absl::StrContains(" _-.", c)) word += absl::ascii_tolower(c);
   return word;
-}
-
-bool IsOneOf(std::span<const std::string_view> words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 // Returns whether a word of the text begins at `at`: user_date, dateOfUse, but
@@ -49,7 +45,7 @@ bool IsWord(std::string_view text) {
   constexpr std::string_view kWords[] = {"no", "nr"};
   if (text.empty()) return false;
   if (NotationOf(text) != Notation::kWord &&
-      !IsOneOf(kWords, absl::AsciiStrToLower(View(text))))
+      !absl::c_linear_search(kWords, absl::AsciiStrToLower(View(text))))
     return false;
   const auto first = static_cast<unsigned char>(text[0]);
   return absl::ascii_isalpha(first) || first == '_' || first >= 0x80;
@@ -81,8 +77,8 @@ bool IsHeaderOfNames(std::string_view text, bool of_items) {
     if (!word.ends_with(end)) continue;
     const std::string_view stem =
         std::string_view(word).substr(0, word.size() - end.size());
-    if (IsOneOf(kHeaders, stem) || stem == "item" || stem == "items" ||
-        (of_items && IsOneOf(kOfItems, stem)))
+    if (absl::c_linear_search(kHeaders, stem) || stem == "item" ||
+        stem == "items" || (of_items && absl::c_linear_search(kOfItems, stem)))
       return true;
   }
   return false;
@@ -92,7 +88,8 @@ bool IsHeaderOfTimes(std::string_view text) {
   constexpr std::array<std::string_view, 9> kHeaders = {
       "ts", "t", "day", "days", "year", "seconds", "epoch", "unix", "when"};
   const std::string word = absl::AsciiStrToLower(View(text));
-  if (IsOneOf(kHeaders, word) || word.ends_with("_at")) return true;
+  if (absl::c_linear_search(kHeaders, word) || word.ends_with("_at"))
+    return true;
   for (const std::string_view part : {"time", "date"}) {
     for (std::size_t at = word.find(part); at != std::string::npos;
          at = word.find(part, at + 1))
